@@ -208,7 +208,7 @@ def test_matrices_of_other_shapes() -> None:
         Run.from_arrays([1.0, 2.0])
     with pytest.raises(UsageError, match=r"mask of shape \(1, 1\), must be \(1, 2\), the shape of the scores"):
         Run.from_arrays([[1.0, 2.0]], mask=[[True]])
-    with pytest.raises(UsageError, match="2 topics for 1 queries"):
+    with pytest.raises(UsageError, match="2 topics for 1 query"):
         Run.from_arrays([[1.0]], topics=["a", "b"])
     with pytest.raises(UsageError, match=r"docs of shape \(3,\), must be \(2,\) or \(1, 2\)"):
         Run.from_arrays([[1.0, 2.0]], docs=["a", "b", "c"])

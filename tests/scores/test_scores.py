@@ -333,7 +333,7 @@ def test_bootstrap_in_blocks_is_the_bootstrap_at_once(monkeypatch: pytest.Monkey
         ({"statistic": "max", "method": "bootstrap"}, "no bootstrap interval for 'max'"),
         ({"method": "bootstrap", "resamples": 0}, "resamples == 0, must be above 0"),
         ({"statistic": "area", "worst": 1}, "worst == 1, must be 2 or more"),
-        ({"statistic": "area", "worst": 9}, "worst == 9, but there are only"),
+        ({"statistic": "area", "worst": 9}, "worst == 9, expected at most"),
         ({"statistic": "median", "worst": 3}, "worst == 3 is for the statistic 'area', not for 'median'"),
     ],
 )

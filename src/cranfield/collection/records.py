@@ -239,7 +239,7 @@ def matrix_columns(
     queries, width = matrix.shape
     names = [str(q) for q in range(queries)] if topics is None else [str(topic) for topic in topics]
     if len(names) != queries:
-        raise UsageError(f"{len(names)} topics for {queries} queries")
+        raise UsageError(f"{counted(len(names), 'topic')} for {counted(queries, 'query', 'queries')}")
     digits = len(str(max(width - 1, 0)))
     ids = np.array([f"{c:0{digits}d}" for c in range(width)] if docs is None else docs, dtype=object)
     if ids.shape not in ((width,), matrix.shape):

@@ -31,7 +31,7 @@ from cranfield.measures.naming.parse import names_in, parse, parse_many
 from cranfield.measures.naming.spelling import definition
 from cranfield.scores.basis import Basis, Facts
 from cranfield.scores.scores import Scores
-from cranfield.text import listed
+from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
 if TYPE_CHECKING:
@@ -354,7 +354,9 @@ def values_of(measure: Measure, lists: Assessed) -> Array:
     try:
         values = measure.evaluate(lists)
         if np.shape(values) != lists.run.shape:
-            raise TypeError(f"an array of shape {np.shape(values)}, must be one number for each of {len(lists)} lists")
+            raise TypeError(
+                f"an array of shape {np.shape(values)}, must be one number for each of {counted(len(lists), 'list')}"
+            )
         return np.asarray(values, dtype=np.float64)
     except CranfieldError:
         raise

@@ -19,6 +19,7 @@ from cranfield.notes import method_note
 from cranfield.record import OneRow, Record
 from cranfield.scores.scores import Scores
 from cranfield.scores.t_and_normal import normal_quantile
+from cranfield.text import counted
 from cranfield.types import Array, Progress
 
 BLOCK = 2_000_000
@@ -158,7 +159,7 @@ class SimulatedScores(Record):
     @property
     def notes(self) -> tuple[str, ...]:
         how = f"{100 * self.level:g}% interval for the mean of all simulated users, not for other topics"
-        settings = f"{self.users:,} users for each list, seed {self.seed}"
+        settings = f"{counted(self.users, 'user')} for each list, seed {self.seed}"
         pace = f"; pace of users: lognormal, {self.spread:g}" if self.spread else ""
         return (
             *self.scores.notes,

@@ -28,7 +28,7 @@ from cranfield.scores.standardisation import TRANSFORMATIONS, arcsine, standardi
 from cranfield.scores.summary import Risk, Summary
 from cranfield.scores.topic_classes import Classes, topics_by_class
 from cranfield.table import Estimate, Table
-from cranfield.text import listed
+from cranfield.text import counted, listed
 from cranfield.types import Array
 
 if TYPE_CHECKING:
@@ -258,7 +258,7 @@ class Scores(Shown):
         for name in filter(lower_is_better, self.measures):
             raise UsageError(f"summary: area needs a measure whose higher scores are better, unlike {name}")
         if worst is not None and worst > len(self.topics):
-            raise UsageError(f"summary: worst == {worst}, but there are only {len(self.topics)} topics")
+            raise UsageError(f"summary: worst == {worst}, expected at most {counted(len(self.topics), 'topic')}")
 
     def standardised(
         self, method: str = "z", reference: Scores | None = None, *, cdf: bool = False, a: float = 0.15, b: float = 0.5

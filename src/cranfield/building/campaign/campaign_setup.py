@@ -348,7 +348,7 @@ def _rows(path: str, names: Sequence[str]) -> Iterator[tuple[int, Mapping[str, s
             raise DataError(path, 1, f"no column {absent[0]}, expected {', '.join(names)}")
         for row in reader:
             if None in row or None in row.values():
-                raise DataError(path, reader.line_num, f"expected {len(reader.fieldnames or ())} columns")
+                raise DataError(path, reader.line_num, f"expected {counted(len(reader.fieldnames or ()), 'column')}")
             yield reader.line_num, {name: unguarded(cell) for name, cell in row.items()}
 
 
@@ -362,7 +362,7 @@ def _pool(path: str) -> Iterator[tuple[str, PoolEntry]]:
         for number, line in enumerate(file, 2):
             cells = line.rstrip("\n").split("\t")
             if len(cells) != len(names):
-                raise DataError(path, number, f"{len(cells)} columns, expected {len(names)}")
+                raise DataError(path, number, f"{counted(len(cells), 'column')}, expected {len(names)}")
             row = dict(zip(names, cells, strict=True))
             audit = {name: text for name, text in row.items() if name not in NOT_AUDIT}
             query = unguarded(row["query"]) or None

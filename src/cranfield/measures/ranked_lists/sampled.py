@@ -95,8 +95,8 @@ class xinfAP(_Stratified):
     r, c_s(r) were judged relevant and n_s(r) non-relevant; P_s(r) is the probability that one or more of them are drawn
     once r is, and a stratum of which nothing was seen above r adds 0. So the sum of precisions is estimated without
     bias, if every stratum with relevant documents has two drawn ones or more; its ratio to R̂ is a little low if few
-    relevant documents are drawn, and a note warns of it. Strata are column 2 of the judgments, and a grade of −1 means that
-    a document was not drawn.
+    relevant documents are drawn, and a note warns of it. Strata are column 2 of the judgments, and a grade of −1 means
+    that a document was not drawn.
 
     `unseen="half"` is the form of the paper and of TREC's sample_eval: P is 1, and ε = 0.00001 is added to c and to n,
     so that half of the documents count as relevant where nothing was seen: too high for poor runs, too low for good

@@ -107,7 +107,7 @@ def swap_figure(result: SwapRates) -> Figure:
     columns = result.columns()
     if len(result.sizes) > 1:
         pairs = zip(columns["measure"].tolist(), columns["size"].tolist(), strict=True)
-        columns["measure"] = np.array([f"{measure}, {size} topics" for measure, size in pairs], dtype=object)
+        columns["measure"] = np.array([f"{measure}, {counted(size, 'topic')}" for measure, size in pairs], dtype=object)
     return figures.describe_swap_rates(columns, wanted=result.rate, open_end=True, subtitle=result.notes[0])
 
 
@@ -403,7 +403,7 @@ def online_agreement_figure(result: OnlineAgreement) -> Figure:
 
 def interleaving_simulation_figure(result: InterleavingSimulation) -> Figure:
     """The power of each method by the number of impressions."""
-    subtitle = f"sign test at α = {result.alpha:g}, shares of wins from {result.impressions:,} impressions"
+    subtitle = f"sign test at α = {result.alpha:g}, shares of wins from {counted(result.impressions, 'impression')}"
     return figures.describe_interleaving_power(result.curve(), wanted=result.power, subtitle=subtitle)
 
 

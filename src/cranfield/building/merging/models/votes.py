@@ -77,7 +77,7 @@ def weighted(problem: Problem) -> Fit:
     source = "agreement with the majority vote"
     if gold_assessors:
         rest = int((problem.of_worker > 0).sum()) - gold_assessors
-        source = "gold labels" + (f", for {rest} assessors without gold from {source}" if rest else "")
+        source = "gold labels" + (f", for {counted(rest, 'assessor')} without gold from {source}" if rest else "")
     return Fit(
         problem.with_gold(posterior),
         worker_values={"weight": weight, "measured accuracy": accuracy},
