@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield.comparison.compare import compare
 from cranfield.errors import UsageError
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import Notes, method_note
 from cranfield.record import Record, column
 from cranfield.scores.efficiency import Times, read_times
 from cranfield.scores.scores import Scores
@@ -93,25 +93,23 @@ def compare_times(
     first, second = (np.array(family.matrix.systems, dtype=object)[k] for k in (family.first, family.second))
     low, high = family.tests.low, family.tests.high
     corrected = result.comparisons > 1 and result.interval_level != 1 - alpha
-    notes = [
-        method_note(
-            f"ratio: geometric mean over {counted(len(shared), 'topic')} of slower / faster, with its interval "
-            "at level "
-            f"{1 - alpha:g}" + (f", for all {result.comparisons:,} pairs together" if corrected else "")
-        ),
-        method_note(
-            f"test of the logarithms of seconds: {result.test}"
-            + ("" if result.correction == "none" else f", {result.correction}")
-        ),
-    ]
+    notes = Notes(
+        [
+            method_note(
+                f"ratio: geometric mean over {counted(len(shared), 'topic')} of slower / faster, with its interval "
+                "at level "
+                f"{1 - alpha:g}" + (f", for all {result.comparisons:,} pairs together" if corrected else "")
+            ),
+            method_note(
+                f"test of the logarithms of seconds: {result.test}"
+                + ("" if result.correction == "none" else f", {result.correction}")
+            ),
+        ]
+    )
     notes += result.contradictions()
     if len(shared) < len(wanted):
         left_out = listed(topic for topic in wanted if topic not in shared)
-        notes.append(
-            caution_note(
-                f"{counted(len(wanted) - len(shared), 'topic')} without a time of every run left out: {left_out}"
-            )
-        )
+        notes.caution(f"{counted(len(wanted) - len(shared), 'topic')} without a time of every run left out: {left_out}")
     return TimeComparison(
         np.where(turn, second, first), np.where(turn, first, second), np.exp(np.abs(family.difference)),
         np.exp(np.where(turn, low, -high)), np.exp(np.where(turn, high, -low)), family.tests.p, family.adjusted,

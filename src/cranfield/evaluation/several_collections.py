@@ -22,7 +22,7 @@ from cranfield.collection.source import PathLike, stem
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import EvaluateOptions, MeasureLike, evaluate
 from cranfield.measures.property_tables import better_of
-from cranfield.notes import caution_note, method_note, rewritten
+from cranfield.notes import Notes, method_note, rewritten
 from cranfield.record import Record
 from cranfield.scores.score_text import all_notes
 from cranfield.scores.scores import Scores
@@ -253,14 +253,12 @@ class CollectionScores(Record):
         """What a reader of the table must know."""
         sizes = ", ".join(f"{name} {len(scores.topics)}" for name, scores in self.parts.items())
         first = f"{self.measures[0]}, " if len(self.measures) == 1 else ""
-        notes = [method_note(f"{first}{statistic} over the topics of each collection: {sizes}")]
+        notes = Notes([method_note(f"{first}{statistic} over the topics of each collection: {sizes}")])
         notes.append(f"mean: over {counted(len(self.parts), 'collection')}, each with the same weight")
         if lacking := self.lacking():
             verb = "lacks a collection and has" if len(lacking) == 1 else "lack a collection and have"
             how = HOW[self.missing_collections].replace("have", verb, 1)
-            notes.append(
-                caution_note(f"{counted(len(lacking), 'run')} {how}: {listed(_lacking_words(lacking), noun='runs')}")
-            )
+            notes.caution(f"{counted(len(lacking), 'run')} {how}: {listed(_lacking_words(lacking), noun='runs')}")
         same = {note for note in self._first.notes if all(note in scores.notes for scores in self.parts.values())}
         notes += [note for note in self._first.notes if note in same]
         for name, scores in self.parts.items():

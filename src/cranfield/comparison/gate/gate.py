@@ -31,7 +31,7 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import EvaluateOptions, as_measures, evaluate
 from cranfield.evaluation.runs_or_scores import ScoresInput, inputs_in, scores_of
 from cranfield.evaluation.same_rankings import digests, may_be_same
-from cranfield.notes import caution_note
+from cranfield.notes import Notes, caution_note
 from cranfield.scores.basis import CHANGES, changed_topics
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
@@ -247,7 +247,7 @@ def gate_scores(
     if not limits and not any(floors.values()):
         raise UsageError("nothing to check: give a baseline, or a limit such as at_least={'nDCG@10': 0.45}")
     name = _baseline_name(against, scores.runs)
-    notes: list[str] = [*scores.notes, *_changes(scores, against, name, conditions.accepted)]
+    notes = Notes([*scores.notes, *_changes(scores, against, name, conditions.accepted)])
     checks: list[GateCheck] = []
     for run in scores.runs:
         for measure in measures:
@@ -267,10 +267,8 @@ def gate_scores(
                 checks.append(drop_check(both, floors["no_topic_drop"][measure]))
     if tested := [check.topics for check in checks if check.passed and check.condition == "margin" and check.p > 0]:
         share = 100 * (1 - conditions.alpha ** (1 / min(tested)))
-        notes.append(
-            caution_note(
-                f"with {counted(min(tested), 'topic')}, losses on fewer than {share:.2g} % of topics may go unseen"
-            )
+        notes.caution(
+            f"with {counted(min(tested), 'topic')}, losses on fewer than {share:.2g} % of topics may go unseen"
         )
     return GateResult(
         tuple(checks), conditions.rule, TESTS.find(conditions.test).name, conditions.alpha, name, tuple(notes)

@@ -22,7 +22,7 @@ from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.coefficients import products
 from cranfield.meta.complete_scores import CompleteScores, central_interval, divided, names_of, resampled_topics
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import Notes, method_note
 from cranfield.record import Columns, Record, column, labels, table_of, upper_triangle
 from cranfield.scores.scores import Scores
 from cranfield.table import Table
@@ -392,24 +392,20 @@ def signs_of(scores: Scores, preferences: Preferences) -> tuple[Array, Index64, 
         example = f"the first is on topic {topic!r}, {first!r} and {second!r}"
         known = f"there are scores of runs {listed(scores.runs)} and topics {listed(scores.topics)}"
         raise UsageError(f"{preferences.origin}: no judgment is about runs and topics with scores; {example}; {known}")
-    notes = [counted(len(judgments), "judgment")]
+    notes = Notes([counted(len(judgments), "judgment")])
     if len(scored) < len(judgments):
         unscored = counted(len(judgments) - len(scored), "judgment")
-        notes.append(caution_note(f"{unscored} left out: no scores for the run or topic"))
+        notes.caution(f"{unscored} left out: no scores for the run or topic")
     strict = [entry for entry in scored if entry[3] != 0]
     if not strict:
         raise UsageError(f"{preferences.origin}: all {len(scored)} judgments are ties; nothing to predict")
     if len(strict) < len(scored):
-        notes.append(
-            caution_note(f"{counted(len(scored) - len(strict), 'judgment')} left out: neither list was preferred")
-        )
+        notes.caution(f"{counted(len(scored) - len(strict), 'judgment')} left out: neither list was preferred")
     t, a, b, preferred = np.array([(topics[t], runs[a], runs[b], sign) for t, a, b, sign, _ in strict]).T
     _, assessor = np.unique([entry[4] for entry in strict], return_inverse=True)
     better = np.array([-1.0 if lower_is_better(name) else 1.0 for name in scores.measures])
     signs = np.sign(gap(scores.values[:, a, t], scores.values[:, b, t])) * preferred * better[:, None]
     undefined = int(np.isnan(signs).any(axis=0).sum())
     if undefined:
-        notes.append(
-            caution_note(f"{counted(undefined, 'judgment')} used only for the measures that are defined there")
-        )
+        notes.caution(f"{counted(undefined, 'judgment')} used only for the measures that are defined there")
     return signs, np.unique(t, return_inverse=True)[1].reshape(-1), assessor.reshape(-1), notes

@@ -31,7 +31,7 @@ from cranfield.meta.complete_scores import (
     resampled_topics,
     studentised_interval,
 )
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import Notes, method_note
 from cranfield.record import Columns, Record, crossed, estimates, table_of
 from cranfield.scores.scores import Scores
 from cranfield.scores.t_and_normal import t_quantile
@@ -211,20 +211,20 @@ def prediction_quality(
     x, y = x[:, known], y[:, :, known]
     topics = tuple(complete.topics[i] for i in scored[known])
     n, drawn = len(topics), resamples
-    notes = [
-        counted(n, "topic"),
-        *(method_note(f"{name}: {description}") for name, description in COEFFICIENTS.items()),
-    ]
+    notes = Notes(
+        [
+            counted(n, "topic"),
+            *(method_note(f"{name}: {description}") for name, description in COEFFICIENTS.items()),
+        ]
+    )
     if n < len(complete.topics):
         without = sorted(set(complete.topics) - set(topics), key=complete.topics.index)
-        notes.append(caution_note(f"{counted(len(without), 'topic')} without predictions left out: {listed(without)}"))
+        notes.caution(f"{counted(len(without), 'topic')} without predictions left out: {listed(without)}")
     if drawn:
-        notes.append(
-            method_note(
-                f"{level:.0%} intervals: on Fisher's scale by the jackknife; sMARE: t times the standard "
-                "deviation over "
-                f"{drawn:,} resamples of topics, seed {seed}"
-            )
+        notes.method(
+            f"{level:.0%} intervals: on Fisher's scale by the jackknife; sMARE: t times the standard "
+            "deviation over "
+            f"{drawn:,} resamples of topics, seed {seed}"
         )
     shape = (len(COEFFICIENTS), *y.shape[:2], len(x))
     values, low, high = np.empty(shape), np.full(shape, np.nan), np.full(shape, np.nan)
@@ -253,7 +253,7 @@ def prediction_quality(
             report(progress, done, total)
     tied = [name for name, ranked in zip(predicted.runs, ranks_x, strict=True) if ranked.levels.max() == 0]
     if tied:
-        notes.append(caution_note(f"all topics tie by {', '.join(tied)}: no correlation"))
+        notes.caution(f"all topics tie by {', '.join(tied)}: no correlation")
     outliers = [name for name, row in zip(predicted.runs, x, strict=True) if drawn and _heavy(row)]
     outliers += [
         f"{complete.measures[m]} of {complete.runs[r]}"
@@ -261,12 +261,10 @@ def prediction_quality(
         if drawn and _heavy(y[m, r])
     ]
     if outliers:
-        notes.append(
-            caution_note(
-                f"caution: pearson's interval may be too narrow, because of outliers in {listed(outliers)}; "
-                "spearman and "
-                "tau-b do not depend on them"
-            )
+        notes.caution(
+            f"caution: pearson's interval may be too narrow, because of outliers in {listed(outliers)}; "
+            "spearman and "
+            "tau-b do not depend on them"
         )
     notes += complete.notes
     return PredictionQuality(

@@ -17,7 +17,7 @@ from cranfield.measures import Measure
 from cranfield.measures.property_tables import MEANINGS, RANKED
 from cranfield.meta.axioms.axiom_experiments import INTENT_EXPERIMENTS, RANKED_EXPERIMENTS, Finding, Scored
 from cranfield.meta.synthetic_lists import FAR, Grades, SyntheticLists, check_plain_lists, higher_better, list_text
-from cranfield.notes import caution_note
+from cranfield.notes import Notes
 from cranfield.record import Columns, Record, columns_of, labels
 from cranfield.table import Cell, Table, headings
 from cranfield.types import Array
@@ -117,16 +117,12 @@ def axioms(
         if name not in MEANS:
             raise nearest(name, list(MEANS), "axiom")
     findings: list[Finding] = []
-    notes: list[str] = []
+    notes = Notes()
     for measure in chosen:
         experiments = _experiments(measure)
         if measure.properties.better == "neither":
             experiments = {name: test for name, test in experiments.items() if name not in RATING_AXIOMS}
-            notes.append(
-                caution_note(
-                    f"{measure} describes a list and does not rate it: axioms of better and worse do not apply"
-                )
-            )
+            notes.caution(f"{measure} describes a list and does not rate it: axioms of better and worse do not apply")
         experiments = {name: test for name, test in experiments.items() if names is None or name in names}
         if not experiments:
             raise UsageError(f"none of {', '.join(names or ())} can be tried with {measure}")

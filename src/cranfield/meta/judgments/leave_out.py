@@ -22,7 +22,7 @@ from cranfield.declared.operation import about, operation
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.meta.judgments import rescoring
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import Notes, method_note
 from cranfield.record import Columns, Record, labels, table_of
 from cranfield.scores import summary as summaries
 from cranfield.table import Column, Table, headings
@@ -227,10 +227,12 @@ def leave_one_out(
             emptied += [f"{full.topics[topic]} without {name}" for topic in topics]
         before[number], after[number] = rescoring.paired_means(full.values, values)
         report(progress, number + 1, len(names))
-    notes = [*full.notes, counted(len(full.topics), "topic"), rescoring.BY_TAU, rescoring.PAIRED, *_pool_notes(pool)]
+    notes = Notes(
+        [*full.notes, counted(len(full.topics), "topic"), rescoring.BY_TAU, rescoring.PAIRED, *_pool_notes(pool)]
+    )
     notes += rescoring.undefined_note(rescoring.tau(before, after))
     if emptied:
-        notes.append(caution_note(f"no relevant documents are left for {listed(emptied)}"))
+        notes.caution(f"no relevant documents are left for {listed(emptied)}")
     return LeftOut(
         "run" if teams is None else "team", names, full.measures, full.runs, group, before, after,
         tuple(measure.properties.better == "lower" for measure in chosen), pool, tuple(notes),
@@ -272,21 +274,15 @@ def run_groups(
 def _pool_notes(pool: Pool) -> list[str]:
     lists, depth = pool.documents.lists, pool.depth
     longest = int(lists.retrieved.max(initial=0))
-    notes = [method_note(f"pool depth: {depth or 'whole lists'}")]
+    notes = Notes([method_note(f"pool depth: {depth or 'whole lists'}")])
     if depth is not None and depth > longest:
         rescoring.warn_too_deep("pool_depth", depth, longest)
     judged_depth = _judged_depth(lists)
     if judged_depth < min(depth or longest, longest):
-        notes.append(
-            caution_note(f"a list has an unjudged document at rank {judged_depth + 1}: not all were pooled that deep")
-        )
+        notes.caution(f"a list has an unjudged document at rank {judged_depth + 1}: not all were pooled that deep")
     outside = int((~pool.contributed.any(axis=0)).sum())
     if outside:
-        notes.append(
-            caution_note(
-                f"{outside} of {len(pool.owner)} judged documents are in no list to that depth, and stay judged"
-            )
-        )
+        notes.caution(f"{outside} of {len(pool.owner)} judged documents are in no list to that depth, and stay judged")
     return notes
 
 

@@ -20,7 +20,7 @@ from cranfield.measures import Measure
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.property_tables import RATIO_GRADES, scale_of
 from cranfield.meta.synthetic_lists import FAR, Grades, SyntheticLists, list_text
-from cranfield.notes import caution_note, method_note, shown_notes
+from cranfield.notes import Notes, method_note, shown_notes
 from cranfield.record import Columns, Record, labels, stacked
 from cranfield.table import Cell, Column, Table, headings
 from cranfield.types import Array, Index64
@@ -342,19 +342,13 @@ def _scale(measure: Measure, synthetic: SyntheticLists, relative_to: str) -> Sca
     scores = synthetic.score(measure)
     finite = np.isfinite(scores)
     sampled = synthetic.sample is not None
-    notes: list[str] = []
+    notes = Notes()
     if not finite.any():
         raise UsageError(f"{measure} has no value for any list of {synthetic.length} documents; use longer lists")
     if not finite.all():
-        notes.append(
-            caution_note(f"{measure} has no finite value for {int((~finite).sum()):,} of {len(scores):,} lists")
-        )
+        notes.caution(f"{measure} has no finite value for {int((~finite).sum()):,} of {len(scores):,} lists")
     if measure.k is not None and measure.cutoff_kind == "rank" and measure.k < synthetic.length:
-        notes.append(
-            caution_note(
-                f"{measure} uses {measure.k} of {synthetic.length} documents: lists that differ below are tied"
-            )
-        )
+        notes.caution(f"{measure} uses {measure.k} of {synthetic.length} documents: lists that differ below are tied")
     if measure.needs in ("lengths", "scores"):
         same = "all documents have the same length" if measure.needs == "lengths" else "the score at rank r is 1/r"
         notes.append(f"{measure}: {same}")
@@ -367,22 +361,18 @@ def _scale(measure: Measure, synthetic: SyntheticLists, relative_to: str) -> Sca
     too_fine = smallest is not None and smallest.size < TOO_FINE * max(1.0, float(np.abs(values).max()))
     even = None if too_fine else _even(smallest, largest, sampled)
     if too_fine:
-        notes.append(
-            caution_note(f"{measure}: some values are closer than floating point can separate; use shorter lists")
-        )
+        notes.caution(f"{measure}: some values are closer than floating point can separate; use shorter lists")
     order, against = _order(synthetic, scores, measure, too_fine) if finite.all() else ("", "")
     ordinal = monotone is not False if relative_to == "partial" else bool(order)
     kind = "neither" if not ordinal or len(values) < 2 else "interval" if even and order else "ordinal"
     if order == SUMS and kind == "interval":
-        notes.append(
-            caution_note(f"{measure} is interval here because grade 2 counts as twice grade 1: {RATIO_GRADES}")
-        )
+        notes.caution(f"{measure} is interval here because grade 2 counts as twice grade 1: {RATIO_GRADES}")
     if synthetic.grades > 2 and kind != "interval" and rates and _binary_interval(measure):
         notes.append(f"{measure} makes relevance binary, and is interval for lists of two grades, as `compare` says")
     if len(values) == 2:
         notes.append(f"{measure} has only two values, so they are equally spaced")
     if measure.properties.better == "lower":
-        notes.append(caution_note(f"{measure}: lower is better; scores are shown with the sign changed"))
+        notes.caution(f"{measure}: lower is better; scores are shown with the sign changed")
     if not why and kind != "interval" and not (sampled and order):
         reasons = [against] if not order else []
         if even is False and smallest and largest:

@@ -16,7 +16,7 @@ from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import CompleteScores, divided
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import Notes, method_note
 from cranfield.record import Columns, Record, crossed, entries_of, table_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Table, headings
@@ -182,16 +182,12 @@ class SwapRates(Record):
         )
         none = self._named(np.isnan(self.required))
         few = self._named(self.thin)
-        cautions = []
+        cautions = Notes()
         if none:
-            cautions.append(
-                caution_note(f"no difference is large enough for this swap rate, or too few comparisons are: {none}")
-            )
+            cautions.caution(f"no difference is large enough for this swap rate, or too few comparisons are: {none}")
         if few:
             advice = "use more resamples or wider bins"
-            cautions.append(
-                caution_note(f"caution: fewer than {LEAST} comparisons in the bins that decide, {advice}: {few}")
-            )
+            cautions.caution(f"caution: fewer than {LEAST} comparisons in the bins that decide, {advice}: {few}")
         return (method, rule, meaning, interval, *cautions, *self.selection_notes)
 
     def _named(self, chosen: NDArray[np.bool_]) -> str:
