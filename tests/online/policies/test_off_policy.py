@@ -60,7 +60,7 @@ def test_estimates_by_hand() -> None:
     assert estimates["clipped"] == pytest.approx((3 + 0.6) / 4)
     assert estimates["SNIPS"] == pytest.approx((6 + 0.6) / sum(weights))
     assert set(estimates) == {"IPS", "clipped", "SNIPS"}
-    ess = {one.estimator: one.ess for one in result.estimates}
+    ess = {one.estimator: one.effective_n for one in result.estimates}
     assert ess["IPS"] == pytest.approx(sum(weights) ** 2 / sum(w * w for w in weights))
     assert ess["clipped"] == ess["SNIPS"] == ess["IPS"]
     assert result.logged == 0.5
@@ -225,7 +225,7 @@ def test_a_small_effective_sample_is_refused_with_a_reason() -> None:
     result = off_policy(rows, "new")
     assert result.refused == ("new",)
     assert all(np.isnan(one.value) for one in result.estimates)
-    assert result.estimates[0].ess == pytest.approx(2)
+    assert result.estimates[0].effective_n == pytest.approx(2)
     assert "refused, the effective sample size is 2.0 and must be 100 or more" in result.verdicts[0]
     assert off_policy(rows, "new", least_ess=2).refused == ()
 
@@ -240,7 +240,7 @@ def test_clipping_does_not_hide_that_a_policy_is_refused(tmp_path: Path) -> None
     assert [(one.estimator, one.refused) for one in result.estimates] == [
         ("IPS", True), ("clipped", True), ("SNIPS", True)
     ]  # fmt: skip
-    assert [one.ess for one in result.estimates] == pytest.approx([effective] * 3)
+    assert [one.effective_n for one in result.estimates] == pytest.approx([effective] * 3)
     assert f"the effective sample size is {effective:.1f}" in result.verdicts[0]
 
 

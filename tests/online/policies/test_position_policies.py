@@ -89,12 +89,12 @@ def test_no_more_queries_are_effective_than_there_are(duck: Engine) -> None:
     made = [{**one, "docs": LISTS[one["text"]], "clicks": one["clicks"][:0]} for one in impressions(3, 120)]
     same = Run.from_dict({"red": {"a": 3, "b": 2, "c": 1}, "blue": {"x": 2, "y": 1}}, name="same")
     result = off_policy_runs(made_log(duck, made), [same], GAMMA)
-    assert [one.ess for one in result.estimates if one.estimator != "direct"] == pytest.approx([120] * 3)
+    assert [one.effective_n for one in result.estimates if one.estimator != "direct"] == pytest.approx([120] * 3)
     # of one red list in the new order c, a, z: weights 1 / 0.25 for c and 0.5 / 1 for a; of one blue list: 1 / 0.5, 0.5
     new = off_policy_runs(made_log(duck, made), [NEW], GAMMA, least_ess=0)
     weights = 60 * [4, 0.5, 2, 0.5]
     documents = sum(weights) ** 2 / sum(w * w for w in weights)
-    assert new.estimates[0].ess == pytest.approx(documents / 2)
+    assert new.estimates[0].effective_n == pytest.approx(documents / 2)
 
 
 def with_weights(made: list[dict[str, Any]], weight: dict[str, float], shrink: float) -> tuple[float, float]:

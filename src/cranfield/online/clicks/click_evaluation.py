@@ -15,7 +15,7 @@ from cranfield.notes import caution_note, method_note
 from cranfield.online.clicks.click_kinds import BROWSING, PAIR, RANK
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.online.clicks.click_pages import Pages
-from cranfield.record import Record
+from cranfield.record import Record, crossed
 from cranfield.table import Column, Table
 from cranfield.text import counted
 from cranfield.types import Array, Index64
@@ -54,15 +54,12 @@ class ClickEvaluation(Record):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """model, rank (0: all), impressions, log_likelihood, perplexity; a row for all ranks and one for each."""
-        size, ranks = self.rank_perplexity.shape
-        model, rank = (axis.ravel() for axis in np.indices((size, ranks + 1)))
-        return {
-            "model": np.array(self.models, dtype=object)[model],
-            "rank": rank,
-            "impressions": np.append([self.impressions], self.rank_impressions)[rank],
-            "log_likelihood": np.column_stack([self.log_likelihood, self.rank_log_likelihood]).ravel(),
-            "perplexity": np.column_stack([self.perplexity, self.rank_perplexity]).ravel(),
+        numbers = {
+            "impressions": np.append([self.impressions], self.rank_impressions)[None],
+            "log_likelihood": np.column_stack([self.log_likelihood, self.rank_log_likelihood]),
+            "perplexity": np.column_stack([self.perplexity, self.rank_perplexity]),
         }
+        return crossed({"model": self.models, "rank": range(len(self.rank_impressions) + 1)}, numbers)
 
     def table(self) -> Table:
         """A row per model."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from cranfield.notes import caution_note, method_note
 from cranfield.online.clicks.click_kinds import ATTRACTIVENESS, PAIR, RELEVANCE
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.record import Record, column
-from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
@@ -47,9 +46,9 @@ class ClickJudgments(Record):
     least: int
     notes: tuple[str, ...] = ()
 
-    def table(self) -> Table:
-        """A row per document."""
-        return replace(super().table(), caption=f"Judgments from clicks: {self.parameter} of {self.model}")
+    @property
+    def caption(self) -> str:
+        return f"Judgments from clicks: {self.parameter} of {self.model}"
 
     def to_qrels(self) -> Qrels:
         """Judgments for our measures."""

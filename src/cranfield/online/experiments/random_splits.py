@@ -27,8 +27,8 @@ from cranfield.online.experiments.unit_table import ROWS, added_up, opened_table
 from cranfield.online.experiments.user_buckets import BUCKETS, BucketSums, bucket_sums
 from cranfield.online.expressions import nw
 from cranfield.online.few_users import influences
-from cranfield.record import Record
-from cranfield.table import Column, Table
+from cranfield.record import Record, crossed, entries_of, labels
+from cranfield.table import Table, headings
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
@@ -58,16 +58,21 @@ class AASplits(Record):
     remarks: tuple[str, ...] = ()
 
     @property
+    def _counts(self) -> list[tuple[int, int]]:
+        """For each metric, the splits with p below α, and those that can be tested."""
+        return list(
+            zip((self.p < self.alpha).sum(axis=1).tolist(), (~np.isnan(self.p)).sum(axis=1).tolist(), strict=True)
+        )
+
+    @property
     def rejected(self) -> Array:
         """The share of splits with p below α."""
-        return np.array([float((row < self.alpha).sum() / max(1, (~np.isnan(row)).sum())) for row in self.p])
+        return np.array([below / max(1, tested) for below, tested in self._counts])
 
     @property
     def intervals(self) -> Array:
         """metrics × 2: Wilson's 95% interval of `rejected`."""
-        tested = [int((~np.isnan(row)).sum()) for row in self.p]
-        hits = [int((row < self.alpha).sum()) for row in self.p]
-        return np.array([wilson(x, n, 1.96) if n else (np.nan, np.nan) for x, n in zip(hits, tested, strict=True)])
+        return np.array([wilson(below, n, 1.96) if n else (np.nan, np.nan) for below, n in self._counts])
 
     @property
     def uniform(self) -> Array:
@@ -82,34 +87,21 @@ class AASplits(Record):
         """p of an exact binomial test that the rate of rejection is α."""
         from scipy.stats import binomtest
 
-        tested = [int((~np.isnan(row)).sum()) for row in self.p]
-        hits = [int((row < self.alpha).sum()) for row in self.p]
-        tests = zip(hits, tested, strict=True)
-        return np.array([float(binomtest(x, n, self.alpha).pvalue) if n else np.nan for x, n in tests])
+        return np.array([binomtest(below, n, self.alpha).pvalue if n else np.nan for below, n in self._counts])
 
     def histogram(self) -> dict[str, NDArray[Any]]:
         """metric, low, high, share: the share of splits with p in each of 20 bins."""
         edges = np.linspace(0, 1, BINS + 1)
         counts = np.stack([np.histogram(row[~np.isnan(row)], edges)[0] for row in self.p])
         totals = np.maximum(1, counts.sum(axis=1, keepdims=True))
-        return {
-            "metric": np.repeat(np.array(self.metrics, dtype=object), BINS),
-            "low": np.tile(edges[:-1], len(self.metrics)),
-            "high": np.tile(edges[1:], len(self.metrics)),
-            "share": (counts / totals).ravel(),
-        }
+        columns = crossed({"metric": self.metrics, "low": edges[:-1]}, {"high": edges[None, 1:]})
+        return {**columns, "share": (counts / totals).ravel()}
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """metric, rejected (the share of splits), low, high (its interval), p of the rate, p uniform."""
         low, high = self.intervals.T
-        return {
-            "metric": np.array(self.metrics, dtype=object),
-            "rejected": self.rejected,
-            "low": low,
-            "high": high,
-            "p rate": self.chance,
-            "p uniform": self.uniform,
-        }
+        rates = {"rejected": self.rejected, "low": low, "high": high}
+        return {"metric": labels(self.metrics), **rates, "p rate": self.chance, "p uniform": self.uniform}
 
     @property
     def verdict(self) -> str:
@@ -139,16 +131,11 @@ class AASplits(Record):
 
     def table(self) -> Table:
         """A row per metric."""
-        low, high = self.intervals.T
-        columns = (
-            Column("metric"), Column(f"p < {self.alpha:g}", "text"), Column("95% interval"),
-            Column("p of the rate", "probability"), Column("p of uniformity", "probability"),
-        )  # fmt: skip
+        columns = headings("text", "metric", f"p < {self.alpha:g}", "95% interval")
+        columns += headings("probability", "p of the rate", "p of uniformity")
         rows = tuple(
-            (name, *(("-", "-") if np.isnan(a) else (f"{rate:.2%}", f"{a:.2%} to {b:.2%}")), float(p), float(u))
-            for name, rate, a, b, p, u in zip(
-                self.metrics, self.rejected, low, high, self.chance, self.uniform, strict=True
-            )
+            (name, *(("-", "-") if np.isnan(low) else (f"{rate:.2%}", f"{low:.2%} to {high:.2%}")), *tests)
+            for name, rate, low, high, *tests in entries_of(self.columns())
         )
         return Table(columns, rows, "A/A splits", self.notes)
 

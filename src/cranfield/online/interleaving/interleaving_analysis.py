@@ -22,8 +22,8 @@ from cranfield.online.interleaving.sign_statistics import (
     preference,
     sign_test,
 )
-from cranfield.record import Record, columns_of
-from cranfield.table import Cell, Column, Table
+from cranfield.record import Record, columns_of, labels, table_of
+from cranfield.table import Column, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array
 
@@ -124,23 +124,15 @@ class InterleavingAnalysis(Record):
 
     def table(self) -> Table:
         """A row per pair; columns that hold nothing are left out."""
-        columns = [Column("first"), Column("second"), *(Column(name, "count") for name in ("wins", "ties", "losses"))]
-        columns += [Column("Δ", "number")]
-        by = [name for name, number in (("user", self.users), ("query", self.queries)) if number]
-        columns += [Column(f"{100 * self.level:g}% by {name}") for name in by]
-        columns += [Column("credit", "number")]
-        several = len(self.pairs) > 1
-        columns += [Column("p", "probability"), *([Column("p adjusted", "probability")] if several else [])]
-        columns += [Column("p any time", "probability"), Column("better")]
-        rows: list[tuple[Cell, ...]] = []
-        for pair in self.pairs:
-            ends = {"user": (pair.user_low, pair.user_high), "query": (pair.query_low, pair.query_high)}
-            cells: list[Cell] = [pair.first, pair.second, pair.wins, pair.ties, pair.losses, pair.delta]
-            cells += [_interval(*ends[name]) for name in by]
-            cells += [pair.credit]
-            cells += [pair.p, *([pair.p_adjusted] if several else [])]
-            rows.append((*cells, pair.p_any_time, pair.better or "-"))
-        return Table(tuple(columns), tuple(rows), self.verdict, self.notes)
+        shown = columns_of(self.pairs, PairPreference, "first", "second", "wins", "ties", "losses")
+        shown |= {"Δ": np.array([pair.delta for pair in self.pairs])}
+        ends = {"user": [(pair.user_low, pair.user_high) for pair in self.pairs]} if self.users else {}
+        ends |= {"query": [(pair.query_low, pair.query_high) for pair in self.pairs]} if self.queries else {}
+        shown |= {f"{100 * self.level:g}% by {name}": labels(map(_interval, spans)) for name, spans in ends.items()}
+        adjusted = ["p adjusted"] if len(self.pairs) > 1 else []
+        shown |= columns_of(self.pairs, PairPreference, "credit", "p", *adjusted, "p any time")
+        shown["better"] = labels(pair.better or "-" for pair in self.pairs)
+        return table_of(shown, kinds={"p any time": "probability"}, caption=self.verdict, notes=self.notes)
 
     def matrix_table(self) -> Table:
         """A row and a column per system: Δ of the row's system over the column's."""
@@ -335,5 +327,5 @@ def _verdict_of_two(analysis: InterleavingAnalysis, pair: PairPreference) -> str
     )
 
 
-def _interval(low: float, high: float) -> str:
-    return "-" if math.isnan(low) else f"{low:.4f} to {high:.4f}"
+def _interval(ends: tuple[float, float]) -> str:
+    return "-" if math.isnan(ends[0]) else f"{ends[0]:.4f} to {ends[1]:.4f}"

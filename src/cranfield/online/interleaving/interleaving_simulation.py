@@ -34,7 +34,7 @@ from cranfield.online.interleaving.simulated_impressions import (
     SimulatedImpressions,
     user_of,
 )
-from cranfield.record import Record, columns_of, table_of
+from cranfield.record import Record, columns_of, labels, table_of
 from cranfield.table import Table
 from cranfield.text import counted
 from cranfield.types import Array, Progress
@@ -113,18 +113,13 @@ class InterleavingSimulation(Record):
         groups: dict[tuple[str, str], list[SimulatedPair]] = {}
         for pair in self.pairs:
             groups.setdefault((pair.method, pair.user), []).append(pair)
-        significant = [[pair for pair in pairs if pair.p < self.alpha] for pairs in groups.values()]
-        return {
-            "method": np.array([method for method, _ in groups], dtype=object),
-            "user": np.array([user for _, user in groups], dtype=object),
-            "pairs": np.array([len(pairs) for pairs in groups.values()]),
-            "agree": np.array([sum(pair.agrees for pair in pairs) for pairs in groups.values()]),
-            "significant": np.array([len(pairs) for pairs in significant]),
-            "wrong": np.array([sum(not pair.agrees for pair in pairs) for pairs in significant]),
-            "median impressions": np.array(
-                [_whole(float(np.median([pair.needed for pair in pairs]))) for pairs in groups.values()], dtype=object
-            ),
-        }
+        rows = []
+        for group, pairs in groups.items():
+            significant = [pair.agrees for pair in pairs if pair.p < self.alpha]
+            counts = (len(pairs), sum(pair.agrees for pair in pairs), len(significant), significant.count(False))
+            rows.append((*group, *counts, _whole(float(np.median([pair.needed for pair in pairs])))))
+        names = ("method", "user", "pairs", "agree", "significant", "wrong", "median impressions")
+        return dict(zip(names, map(labels, zip(*rows, strict=True)), strict=True))
 
     def curve(self, points: int = 40) -> dict[str, NDArray[Any]]:
         """series (method and user), impressions, power: the probability that the sign test finds each difference.

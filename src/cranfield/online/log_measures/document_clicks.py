@@ -18,8 +18,7 @@ from cranfield.online.log_measures.measured_log import LEAST
 from cranfield.online.log_measures.query_level import normal_text
 from cranfield.online.logs.log import Log
 from cranfield.online.moments import moments_of_sets
-from cranfield.record import Record, column, estimates, table_of
-from cranfield.table import Table
+from cranfield.record import Record, column
 from cranfield.text import counted
 from cranfield.types import Array, Index64
 
@@ -28,6 +27,7 @@ from cranfield.types import Array, Index64
 class DocumentClicks(Record):
     """The documents of a log that were shown most, with their clicks."""
 
+    caption = "Clicks by document"
     facts = ("level", "least")
 
     keys: dict[str, NDArray[Any]]
@@ -36,12 +36,12 @@ class DocumentClicks(Record):
     """How many users saw the document."""
     impressions: Annotated[Index64, column()]
     clicks: Annotated[Index64, column()]
-    rank: Annotated[Array, column()]
+    rank: Annotated[Array, column(shown="mean rank")]
     """The mean rank at which the document was shown."""
-    ctr: Annotated[Array, column("CTR")]
+    ctr: Annotated[Array, column("CTR", ends=("CTR low", "CTR high"))]
     ctr_low: Annotated[Array, column("CTR low")]
     ctr_high: Annotated[Array, column("CTR high")]
-    coec: Annotated[Array, column("COEC")]
+    coec: Annotated[Array, column("COEC", ends=("COEC low", "COEC high"))]
     coec_low: Annotated[Array, column("COEC low")]
     coec_high: Annotated[Array, column("COEC high")]
     level: float
@@ -51,19 +51,6 @@ class DocumentClicks(Record):
     def columns(self) -> dict[str, NDArray[Any]]:
         """query (if asked for), doc, users, impressions, clicks, rank, CTR and COEC with their intervals."""
         return {**self.keys, **super().columns()}
-
-    def table(self) -> Table:
-        """A row per document."""
-        shown = {
-            **self.keys,
-            "users": self.users,
-            "impressions": self.impressions,
-            "clicks": self.clicks,
-            "mean rank": self.rank,
-            "CTR": estimates(self.ctr, self.ctr_low, self.ctr_high),
-            "COEC": estimates(self.coec, self.coec_low, self.coec_high),
-        }
-        return table_of(shown, caption="Clicks by document", notes=self.notes)
 
 
 @operation

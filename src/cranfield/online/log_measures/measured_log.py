@@ -24,7 +24,7 @@ from cranfield.online.logs.local_time import UTC_ZONE
 from cranfield.online.logs.log import Log
 from cranfield.online.logs.sessions import AUTO, SILENCE, SessionRule, Silence, session_note
 from cranfield.online.moments import Estimates, Moments, moments_of_sets
-from cranfield.record import Record, estimates, table_of
+from cranfield.record import Record, estimates, labels, table_of
 from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array
@@ -153,34 +153,23 @@ class LogMeasures(Record):
     def columns(self) -> dict[str, NDArray[Any]]:
         """The `by` columns, measure, value, low, high, error, unit, users; and part, for a ready-made set."""
         m, g = (axis.ravel() for axis in np.indices(self.value.shape))
-        keys = {name: _texts(group[i] for group in self.groups)[g] for i, name in enumerate(self.by)}
-        part = {"part": _texts(self.parts)[m]} if any(self.parts) else {}
+        part = {"part": labels(self.parts)[m]} if any(self.parts) else {}
         numbers = {name: getattr(self, name).ravel() for name in ("value", "low", "high", "error")}
-        return {
-            **keys,
-            **part,
-            "measure": _texts(self.measures)[m],
-            **numbers,
-            "unit": _texts(self.units)[m],
-            "users": self.users[g],
-        }
+        of_measure = {**part, "measure": labels(self.measures)[m], **numbers, "unit": labels(self.units)[m]}
+        return {**{name: values[g] for name, values in self._keys().items()}, **of_measure, "users": self.users[g]}
+
+    def _keys(self) -> dict[str, NDArray[Any]]:
+        """The `by` columns, with a row per group."""
+        return {name: labels(group[i] for group in self.groups) for i, name in enumerate(self.by)}
 
     def table(self) -> Table:
         """A row per measure; with groups, a row per group and a column per measure."""
         if not self.by:
-            part = {"part": _texts(self.parts)} if any(self.parts) else {}
-            users = np.full(len(self.measures), self.users[0])
-            value = estimates(self.value[:, 0], self.low[:, 0], self.high[:, 0])
-            shown = {
-                **part,
-                "measure": _texts(self.measures),
-                "value": value,
-                "unit": _texts(self.units),
-                "users": users,
-            }
+            shown = self.columns()
+            shown["value"] = estimates(*(shown.pop(name) for name in ("value", "low", "high")))
+            shown = {name: shown[name] for name in ("part", "measure", "value", "unit", "users") if name in shown}
         else:
-            shown = {name: _texts(group[i] for group in self.groups) for i, name in enumerate(self.by)}
-            shown["users"] = self.users
+            shown = {**self._keys(), "users": self.users}
             for m, name in enumerate(self.measures):
                 shown[name] = estimates(self.value[m], self.low[m], self.high[m])
         return table_of(
@@ -415,7 +404,3 @@ def day_text(day: int) -> str:
     '2024-10-04'
     """
     return datetime.fromtimestamp(int(day) * 86_400, UTC).date().isoformat()
-
-
-def _texts(values: Iterable[str]) -> NDArray[Any]:
-    return np.array(list(values), dtype=object)

@@ -229,7 +229,7 @@ def off_policy(
     >>> import pyarrow
     >>> table = pyarrow.table({"reward": [1, 0, 0, 1], "propensity": [0.5] * 4, "new": [1.0, 0.0, 1.0, 1.0]})
     >>> result = off_policy(table, "new", least_ess=0)
-    >>> [(each.estimator, round(each.value, 4), each.ess) for each in result.estimates]
+    >>> [(each.estimator, round(each.value, 4), each.effective_n) for each in result.estimates]
     [('IPS', 1.0, 3.0), ('clipped', 1.0, 3.0), ('SNIPS', 0.6667, 3.0)]
     """
     wanted = [policies] if isinstance(policies, str) else list(policies)

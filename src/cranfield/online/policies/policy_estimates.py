@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield.errors import UsageError
 from cranfield.online.moments import Moments
-from cranfield.record import Record, columns_of
+from cranfield.record import Record, columns_of, entries_of
 from cranfield.table import Cell, Column, Table
 from cranfield.types import Array
 
@@ -30,6 +30,9 @@ MODEL_ERROR = (
 """A note for predictions that were fitted to the same rows."""
 
 
+NUMBERS = ("value", "low", "high", "change", "change low", "change high", "effective n")
+
+
 @dataclass(frozen=True)
 class Estimate:
     """The estimated value of a policy, and how it compares with the logged one."""
@@ -43,7 +46,7 @@ class Estimate:
     """The value minus that of the logged policy."""
     change_low: float
     change_high: float
-    ess: float
+    effective_n: float
     """The effective sample size of the policy's weights, uncut; NaN for estimates without weights."""
     refused: bool = False
     """Whether the effective sample size is too small; the numbers are then NaN."""
@@ -104,40 +107,26 @@ class OffPolicy(Record):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """policy, estimator, value, low, high, change, change low, change high, effective n, refused, logged."""
-        headings = ("policy", "estimator", "value", "low", "high", "change", "change low", "change high")
-        rows, logged = self.estimates, {policy.policy: policy.value for policy in self.logged_on}
-        return {
-            **columns_of(rows, Estimate, *headings),
-            "effective n": np.array([row.ess for row in rows], dtype=np.float64),
-            "refused": np.array([row.refused for row in rows], dtype=bool),
-            "logged": np.array([logged[row.policy] for row in rows], dtype=np.float64),
-        }
+        logged = {policy.policy: policy.value for policy in self.logged_on}
+        values = np.array([logged[estimate.policy] for estimate in self.estimates], dtype=np.float64)
+        names = ("policy", "estimator", *NUMBERS, "refused")
+        return {**columns_of(self.estimates, Estimate, *names), "logged": values}
 
     def table(self) -> Table:
         """A row for the logged policy, or one for each new policy if their rows differ; and one per estimate."""
-        heads = (
-            Column("policy"), Column("estimator"), Column("value", "number", "higher"), Column("low", "number"),
-            Column("high", "number"), Column("change", "number"), Column("change low", "number"),
-            Column("change high", "number"), Column("effective n", "number"),
-        )  # fmt: skip
         alike = len({(logged.value, logged.low, logged.high, logged.rows) for logged in self.logged_on}) == 1
         rows: list[tuple[Cell, ...]] = [
             ("logged" if alike else f"logged, rows of {logged.policy}", "mean", logged.value, logged.low, logged.high,
              None, None, None, float(logged.rows))
             for logged in (self.logged_on[:1] if alike else self.logged_on)
         ]  # fmt: skip
-        for estimate in self.estimates:
-            numbers = (
-                estimate.value,
-                estimate.low,
-                estimate.high,
-                estimate.change,
-                estimate.change_low,
-                estimate.change_high,
-                estimate.ess,
-            )
-            rows.append((estimate.policy, estimate.estimator, *numbers))
-        return Table(heads, tuple(rows), "Value of policies", (*self.verdicts, *self.notes))
+        heads = ("policy", "estimator", *NUMBERS)
+        rows += entries_of(columns_of(self.estimates, Estimate, *heads))
+        columns = tuple(
+            Column(head, "number" if head in NUMBERS else "text", "higher" if head == "value" else "neither")
+            for head in heads
+        )
+        return Table(columns, tuple(rows), "Value of policies", (*self.verdicts, *self.notes))
 
 
 @dataclass(frozen=True)
@@ -290,7 +279,7 @@ def verdict(policy: str, estimates: Sequence[Estimate], least_ess: float, level:
     """One sentence about a policy: its value by the best estimator, or why it is refused."""
     refused = [estimate for estimate in estimates if estimate.refused]
     if refused:
-        ess = min(estimate.ess for estimate in refused)
+        ess = min(estimate.effective_n for estimate in refused)
         return (
             f"{policy}: refused, the effective sample size is {ess:,.1f} and must be {least_ess:g} or more; the new "
             "policy does what the logged one rarely did, so that a few rows would decide. Collect data with more "
