@@ -17,7 +17,7 @@ from typing import Any
 
 from cranfield.errors import UsageError
 from cranfield.frames import install_command
-from cranfield.report.pages.sortable_table import PLAIN, encodable, table_rows
+from cranfield.report.pages.sortable_table import PLAIN, notes_list, sortable_table
 from cranfield.text import control_free, printable
 
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -83,16 +83,17 @@ def environment() -> Any:
         finalize=_without_controls,
     )
     made.filters["listing"] = lambda text: Markup(listing_text(text))
-    made.globals["table_rows"] = lambda columns: Markup(table_rows(columns))
+    made.globals |= {"sortable_table": sortable_table, "notes_list": notes_list}
     return made
 
 
 def _without_controls(value: Any) -> Any:
-    """Text that a template shows, with control characters escaped; markup comes out of `shown_text` or a template."""
-    return encodable(printable(value)) if type(value) is str and not PLAIN.fullmatch(value) else value
+    """Text that a template shows, with control characters escaped; markup comes from `sortable_table` or a template."""
+    return printable(value) if type(value) is str and not PLAIN.fullmatch(value) else value
 
 
 def listing_text(text: str) -> str:
     """Text of several lines for a page; the parser of HTML would drop a line break at the beginning."""
     lines = "\n".join(map(control_free, text.split("\n"))) if CONTROLS.search(text) else text
-    return ("\n" if lines.startswith("\n") else "") + escape(encodable(lines))
+    encodable = lines.encode("utf-8", "backslashreplace").decode()  # without lone surrogates, which UTF-8 does not have
+    return ("\n" if lines.startswith("\n") else "") + escape(encodable)

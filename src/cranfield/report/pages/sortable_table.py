@@ -1,4 +1,7 @@
-"""A table that sorts by a click on a heading, and shows only the rows with some words or of one value of a column."""
+"""A table that sorts by a click on a heading, and shows only the rows with some words or of one value of a column.
+
+Its HTML is written here, as a page has tens of thousands of cells, too many for a template.
+"""
 
 from __future__ import annotations
 
@@ -30,17 +33,12 @@ def shown_text(text: str) -> str:
     >>> shown_text("<b> & \\x1b")
     '&lt;b&gt; &amp; \\\\x1b'
     """
-    return text if PLAIN.fullmatch(text) else escape(encodable(printable(text)))
+    return text if PLAIN.fullmatch(text) else escape(printable(text))
 
 
 def shown_texts(texts: Iterable[str]) -> list[str]:
     """As `shown_text`, for many."""
     return [text if PLAIN.fullmatch(text) else shown_text(text) for text in texts]
-
-
-def encodable(text: str) -> str:
-    """Text in which lone surrogates, which UTF-8 does not have, are escaped."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 class HtmlCell(NamedTuple):
@@ -63,20 +61,6 @@ class HtmlColumn:
     """The order of the first click."""
     chosen: bool = False
     """Can rows be chosen by a value of this column?"""
-
-    @property
-    def sort(self) -> str:
-        """Are the keys numbers or texts?"""
-        return "number" if self.kind == "number" else "text"
-
-    @property
-    def style(self) -> str:
-        """The class of the heading."""
-        return self.kind if self.kind in ("number", "name") else ""
-
-    def choices(self) -> list[str]:
-        """The values by which rows can be chosen."""
-        return sorted({str(cell.key) for cell in self.cells if cell.key != ""}, key=str.casefold)
 
 
 def text_column(header: str, texts: Sequence[str], *, name: bool = False, chosen: bool = False) -> HtmlColumn:
@@ -163,8 +147,48 @@ def _key(cell: Cell) -> str | float:
     return "" if value is None or value != value else float(value)
 
 
-def table_rows(columns: Sequence[HtmlColumn]) -> str:
-    """The rows of a table, as HTML. A page has tens of thousands of cells, too many for a template."""
+def sortable_table(columns: Sequence[HtmlColumn], label: str, with_tools: bool = True) -> str:
+    """The table as HTML; `label` says what it holds, for those who do not see it."""
+    tools = [_tools(columns)] if with_tools else []
+    return "\n".join(
+        [
+            f'<section class="card" data-table aria-label="{shown_text(label)}">',
+            *tools,
+            f'<div class="scroll" role="group" tabindex="0" aria-label="{shown_text(label)}">',
+            f"<table><thead><tr>{''.join(map(_heading, columns))}</tr></thead>",
+            f"<tbody>\n{_rows(columns)}\n</tbody></table>",
+            "</div>",
+            "</section>",
+        ]
+    )
+
+
+def _tools(columns: Sequence[HtmlColumn]) -> str:
+    """What filters rows. A script shows it: without the script it would do nothing."""
+    lines = ['<label>Filter<input type="search" placeholder="words in a row"></label>']
+    for place, column in enumerate(columns):
+        if column.chosen:
+            keys = sorted({str(cell.key) for cell in column.cells if cell.key != ""}, key=str.casefold)
+            choices = "".join(f'<option value="{text}">{text}</option>' for text in shown_texts(keys))
+            select = f'<select data-column="{place}"><option value="">all</option>{choices}</select>'
+            lines.append(f"<label>{shown_text(column.header)}{select}</label>")
+    lines.append('<button type="button">Reset</button><span class="count" role="status"></span>')
+    return "\n".join(['<div class="tools" hidden>', *lines, "</div>"])
+
+
+def _heading(column: HtmlColumn) -> str:
+    text = shown_text(column.header)
+    if not text:
+        return "<td></td>"
+    if column.kind == "picture":
+        return f'<th scope="col"><span class="unseen">{text}</span></th>'
+    style = f' class="{column.kind}"' if column.kind in ("number", "name") else ""
+    keys = "number" if column.kind == "number" else "text"
+    return f'<th scope="col"{style} data-sort="{keys}" data-first="{column.best_first}">{text}</th>'
+
+
+def _rows(columns: Sequence[HtmlColumn]) -> str:
+    """The rows as HTML."""
     begins = [f'<td class="{classes}"' if (classes := _classes(column)) else "<td" for column in columns]
     rows = zip(*([_cell(begin, cell) for cell in column.cells] for begin, column in zip(begins, columns, strict=True)),
                strict=True)  # fmt: skip
@@ -181,3 +205,9 @@ def _cell(begin: str, cell: HtmlCell) -> str:
     """A cell. What it is sorted by is written only if that is not what it shows."""
     key = repr(cell.key) if isinstance(cell.key, float) else shown_text(str(cell.key))
     return f"{begin}>{cell.html}</td>" if key == cell.html else f'{begin} data-key="{key}">{cell.html}</td>'
+
+
+def notes_list(notes: Iterable[str]) -> str:
+    """The notes below a table or a figure, as HTML."""
+    items = "".join(f"<li>{text}</li>" for text in shown_texts(notes))
+    return f'<ul class="notes">{items}</ul>\n' if items else ""
