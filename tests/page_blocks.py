@@ -34,8 +34,12 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = [str(page.relative_to(DOCS)) for page in sorted(DOCS.rglob("*.md"))]
 FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
-ALONE = re.compile(r"cranfield ([^|<>;&$`]*)(?:\| ([^<>;&`]*))?")
-"""A line of the shell with one command of ours, and perhaps programs that read what it prints."""
+ALONE = re.compile(
+    r"(?:(?:export )?(?P<name>\w+)=(?P<value>\w+);? )?cranfield (?P<words>[^|<>;&$`]*)"
+    r"(?:\| (?P<then>[^<>;&`]*)|> (?P<file>[\w./-]+))?"
+)
+"""A line of the shell with one command of ours, and perhaps a variable that it reads, and programs or a file that get
+what it prints."""
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
 """What may differ between the output that a page or docstring shows and the real one: "..." stands for any text."""
 
@@ -106,7 +110,7 @@ def printed(block: str, folder: Path) -> Iterator[str]:
     for command in re.findall(r"^\$ (.*(?:(?<=\\)\n> .*)*)", block, re.MULTILINE):
         line = command.replace("\\\n> ", "\\\n")
         alone = ALONE.fullmatch(line.replace("\\\n", ""))
-        text = in_this_process(alone[1], alone[2] or "cat", folder) if alone else in_a_shell(line, folder)
+        text = in_this_process(alone, folder) if alone else in_a_shell(line, folder)
         yield from f"$ {command}".split("\n")
         yield from text.splitlines()
 
@@ -120,17 +124,23 @@ def in_a_shell(line: str, folder: Path, given: bytes = b"") -> str:
     return done.stdout.decode("utf-8")
 
 
-def in_this_process(command: str, then: str, folder: Path) -> str:
-    """What one command of ours prints if the shell passes its output to others, without the start of a process."""
-    words = [path for word in shlex.split(command) for path in sorted(glob.glob(word)) or [word]]
+def in_this_process(line: re.Match[str], folder: Path) -> str:
+    """What a line of `ALONE` prints, without the start of a process for our command."""
+    words = [path for word in shlex.split(line["words"]) for path in sorted(glob.glob(word)) or [word]]
     both, given = io.BytesIO(), io.TextIOWrapper(io.BytesIO())
-    out = io.TextIOWrapper(both if then == "cat" else io.BytesIO(), encoding="utf-8", write_through=True)
-    err = out if then == "cat" else io.TextIOWrapper(both, encoding="utf-8", write_through=True)
-    with redirect_stdout(out), redirect_stderr(err), mock.patch.object(sys, "stdin", given):
+    elsewhere = line["then"] or line["file"]
+    out = io.TextIOWrapper(io.BytesIO() if elsewhere else both, encoding="utf-8", write_through=True)
+    err = io.TextIOWrapper(both, encoding="utf-8", write_through=True) if elsewhere else out
+    variables = mock.patch.dict(os.environ, {line["name"]: line["value"]} if line["name"] else {})
+    with redirect_stdout(out), redirect_stderr(err), mock.patch.object(sys, "stdin", given), variables:
         main(words)
-    if then != "cat":
+    if elsewhere:
         out.buffer.seek(0)
-        both.write(in_a_shell(then, folder, out.buffer.read()).encode())
+        content = out.buffer.read()
+        if line["file"]:
+            (folder / line["file"]).write_bytes(content)
+        else:
+            both.write(in_a_shell(line["then"], folder, content).encode())
     return both.getvalue().decode("utf-8")
 
 

@@ -43,7 +43,7 @@ VERBS = [
     f"meta robust {QRELS} {RUNS} -m AP --repeats 5",
     f"pool contributions {QRELS} {RUNS}",
     f"pool simulate {QRELS} {RUNS} --budgets 5",
-    f"interleave simulate {QRELS} {RUNS} --impressions 50",
+    f"interleave simulate {QRELS} {RUNS} --impressions 50 --methods team-draft",
     f"collection stats {QRELS} {RUNS}",
     "labels agree labels.csv --resamples 20",
     "labels merge labels.csv",
