@@ -183,14 +183,16 @@ class Table:
     def text(self, *, color: bool = False, width: int | None = None) -> str:
         """Return aligned plain text. `color` marks the best in bold; columns beyond `width` go into further blocks."""
         shown = self._shown()
-        headers = [printable(column.header) for column in self.columns]
+        notes = shown_notes(self.notes)
+        headers = list(map(printable, [column.header for column in self.columns]))
         wide = [max(map(visible_width, [head, *cells])) for head, cells in zip(headers, shown, strict=True)]
-        for span in self._spans(range(len(wide))):  # a common heading may need more room than its columns
-            room = sum(wide[c] for c in span) + 2 * (len(span) - 1)
-            wide[span[-1]] += max(0, visible_width(printable(self.columns[span[0]].group)) - room)
+        for span in self._spans(range(len(wide))):
+            if self.columns[span[0]].group:  # a common heading may need more room than its columns
+                room = sum(wide[c] for c in span) + 2 * (len(span) - 1)
+                wide[span[-1]] += max(0, visible_width(printable(self.columns[span[0]].group)) - room)
         blocks = ["\n".join(self._lines(block, headers, shown, wide, color)) for block in self._blocks(wide, width)]
         caption = [printable(self.caption)] if self.caption else []
-        return "\n".join([*caption, "\n\n".join(blocks), *map(printable, shown_notes(self.notes))])
+        return "\n".join([*caption, "\n\n".join(blocks), *map(printable, notes)])
 
     def _lines(
         self, block: Sequence[int], headers: list[str], shown: list[list[str]], wide: list[int], color: bool

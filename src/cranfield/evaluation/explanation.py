@@ -332,8 +332,9 @@ def _explain(
     length = int(read.retrieved[0])
     shown = min(length, depth or measure.rank_cutoff or length)
     places = _places(read, int(lists.retrieved[0]))
-    terms = terms_by_intent(measure, by_intent, read)
-    so_far = measure.replace(views=by_intent).evaluate_prefixes(read, shown)
+    plain = measure.replace(views=())
+    terms = terms_by_intent(plain, by_intent, read)
+    so_far = (measure.replace(views=by_intent) if by_intent else plain).evaluate_prefixes(read, shown)
     columns: dict[str, Array] = {}
     hits, divisor = read.hits(), None
     if terms is not None:
@@ -352,7 +353,7 @@ def _explain(
         if relevant:
             hits = read.relevant(rel)
             columns = {"recall": hits.nth / relevant, "precision": hits.nth / hits.rank}
-    notes += notes_by_intent(measure, by_intent, read)
+    notes += notes_by_intent(plain, by_intent, read)
     uses_intents = measure.uses_intents()
     notes += [note for note in lists.notes if uses_intents and note.startswith("intent ")]
     notes += notes_of([measure], lists)
@@ -443,12 +444,11 @@ def intents_by_rank(lists: Assessed) -> dict[int, dict[str, float]]:
     return served
 
 
-def terms_by_intent(measure: Measure, by_intent: tuple[View, ...], lists: Assessed) -> Terms | None:
-    """What the measure counts at each rank, as its views by intent read the documents.
+def terms_by_intent(plain: Measure, by_intent: tuple[View, ...], lists: Assessed) -> Terms | None:
+    """What a measure without views counts at each rank, as views by intent read the documents.
 
     The column with the number of intents of a document is left out: `intents_by_rank` shows them.
     """
-    plain = measure.replace(views=())
     for view in by_intent:
         if view.one_list_per_intent:
             terms = averaged(plain, lists)
@@ -477,11 +477,10 @@ def _reader_columns(plain: Measure, lists: Assessed) -> dict[str, Array]:
     }
 
 
-def notes_by_intent(measure: Measure, by_intent: tuple[View, ...], lists: Assessed) -> list[str]:
+def notes_by_intent(plain: Measure, by_intent: tuple[View, ...], lists: Assessed) -> list[str]:
     """How intent recall and the scores of the intents make up the score."""
-    plain = measure.replace(views=())
-    counts_intents = measure.needs == "intents" or not all(view.grades_by_intent for view in by_intent)
-    notes = [_first_seen(measure, lists)] if counts_intents else []
+    counts_intents = plain.needs == "intents" or not all(view.grades_by_intent for view in by_intent)
+    notes = [_first_seen(plain, lists)] if counts_intents else []
     notes += [note for view in by_intent for note in view.remarks(lists, plain)]
     return notes if any(view.grades_by_intent for view in by_intent) else notes + plain.remarks(lists)
 

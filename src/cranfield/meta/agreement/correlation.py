@@ -238,7 +238,7 @@ class Correlations(Record):
 
     def pairs(self) -> Table:
         """A row per pair of measures: every coefficient with its interval, and p of τ."""
-        tested = [name for name in self.coefficients if name in KENDALL]
+        tested = {name: k for k, name in enumerate(self.coefficients) if name in KENDALL}
         columns = (
             *headings("text", "measure", "other"),
             *headings("number", *self.coefficients),
@@ -247,7 +247,7 @@ class Correlations(Record):
         rows: list[tuple[Cell, ...]] = []
         for i, j in self._pairs(self.coefficients):
             estimates = (self._estimate(k, i, j) for k in range(len(self.coefficients)))
-            p = (float(self.p[self._which(name), i, j]) for name in tested)
+            p = (float(self.p[k, i, j]) for k in tested.values())
             rows.append((self.measures[i], self.measures[j], *estimates, *p))
         return Table(columns, tuple(rows), "Rank correlation of measures", self.notes)
 

@@ -159,7 +159,8 @@ class Figure(Tidy):
 
 def names(labels: Any) -> NDArray[Any]:
     """Return labels with control characters and undecodable bytes escaped."""
-    return np.array([printable(str(label)) for label in labels], dtype=object)
+    texts = [str(label) for label in labels]
+    return np.array(list(map(printable, texts)), dtype=object)
 
 
 def numbers(values: Any, caller: str) -> NDArray[np.float64]:
