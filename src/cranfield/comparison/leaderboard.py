@@ -101,14 +101,15 @@ class Leaderboard(Record):
         summary = scores[measure].summary(level=level)
         estimates = [summary[measure, run] for run in scores.runs]
         mean = np.array([estimate.value for estimate in estimates])
-        key = _sort_key(mean, measure)
+        lower = lower_is_better(measure)
+        key = _sort_key(mean, lower)
         order = np.argsort(key, kind="stable")
         ranked = key[order]
         rank = np.searchsorted(ranked, ranked, side="left") + 1
         runs = tuple(scores.runs[at] for at in order)
         low, high = (np.array([getattr(estimate, end) for estimate in estimates])[order] for end in ("low", "high"))
         values = scores.values[scores.measures.index(measure)]
-        rank_low, rank_high = rank_intervals(values, level, lower=lower_is_better(measure))
+        rank_low, rank_high = rank_intervals(values, level, lower=lower)
         letters, above, below, against = _compared(comparison, measure)
         others = {name: scores[name].means()[0][order] for name in scores.measures if name != measure}
         topics = counted(len(scores.topics), "topic")
@@ -187,9 +188,9 @@ class Leaderboard(Record):
         return Table(tuple(head for head, _ in cells), rows, notes=self.notes)
 
 
-def _sort_key(mean: Array, measure: str) -> Array:
+def _sort_key(mean: Array, lower: bool) -> Array:
     """Ascending from the best; sums in another order differ a little, so the last digits do not count."""
-    return np.asarray(np.round(mean if lower_is_better(measure) else -mean, 12))
+    return np.asarray(np.round(mean if lower else -mean, 12))
 
 
 def rank_intervals(

@@ -39,6 +39,8 @@ class CompleteScores:
     """measures × systems × topics: every measure has a value for every system and topic, and higher is better."""
 
     values: Array
+    sign: Array
+    """For each measure: −1 if lower scores are better, so that its values are negated, and 1 otherwise."""
     measures: tuple[str, ...]
     runs: tuple[str, ...]
     topics: tuple[str, ...]
@@ -83,7 +85,7 @@ class CompleteScores:
         sign = np.array([-1.0 if name in lower else 1.0 for name in scores.measures])
         values = scores.values[:, :, defined] * sign[:, None, None]
         topics = tuple(compress(scores.topics, defined))
-        return CompleteScores(values, scores.measures, scores.runs, topics, tuple(notes))
+        return CompleteScores(values, sign, scores.measures, scores.runs, topics, tuple(notes))
 
     @property
     def close(self) -> Array:

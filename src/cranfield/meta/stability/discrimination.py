@@ -25,7 +25,6 @@ from cranfield.declared.operation import RESAMPLES, Alpha, Seed, about, operatio
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.evaluation.runs_or_scores import takes_runs
-from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import CompleteScores
 from cranfield.notes import caution_note, method_note
 from cranfield.record import Columns, Record, crossed, entries_of, labels, table_of, upper_triangle
@@ -349,8 +348,9 @@ def discriminative_power(
     count = len(complete.measures)
     results = []
     for i, name in enumerate(complete.measures):
-        sign = -1.0 if lower_is_better(name) else 1.0  # undo the negation of complete scores
-        matrix = Matrix(np.ascontiguousarray(sign * complete.values[i].T), complete.topics, complete.runs, name)
+        matrix = Matrix(
+            np.ascontiguousarray(complete.sign[i] * complete.values[i].T), complete.topics, complete.runs, name
+        )
         part = None if progress is None else part_of(progress, i, count)
         settings = TestSettings(alpha=alpha, resamples=resamples, seed=seed, threads=threads, progress=part)
         of_system = summarised(matrix.values.T, statistic, worst=worst)

@@ -14,7 +14,6 @@ from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operatio
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.evaluation.runs_or_scores import takes_runs
-from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import CompleteScores, divided
 from cranfield.notes import Notes, method_note
 from cranfield.record import Columns, Record, crossed, entries_of, table_of
@@ -282,7 +281,7 @@ def swap_rates(
     binned = np.zeros((*shape[:2], groups, 2, bins), dtype=np.int64)  # confirmed comparisons, and swaps
     largest = np.full(shape[:2], -np.inf)
     by_topic = np.ascontiguousarray(complete.values.reshape(-1, topics).T)
-    close, sign = complete.close, [-1.0 if lower_is_better(name) else 1.0 for name in complete.measures]
+    close, sign = complete.close, complete.sign
     first, second = np.triu_indices(runs, 1)
     block = max(1, _BLOCK // len(first))
     done = 0
