@@ -319,7 +319,7 @@ def test_latex_is_a_table_for_a_paper() -> None:
     assert r"{\fontseries{b}\selectfont " in table
     assert r"$^{\dagger}$" in table
     caption = next(line for line in table.splitlines() if line.startswith(r"\caption"))
-    for word in ("t test", "holm", r"$\alpha$ = 0.05", "n = 30"):
+    for word in ("t test", "(Holm)", r"$\alpha$ = 0.05", "n = 30"):
         assert word in caption
     assert r"$^{\mathrm{" in cf.compare(SCORES, test="tukey").to_latex()
 

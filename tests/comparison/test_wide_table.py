@@ -144,6 +144,25 @@ def test_a_label_that_latex_cannot_read_is_an_error() -> None:
     assert r"\caption{Mine.}" in cf.compare(SCORES).to_latex(caption="Mine.")
 
 
+@pytest.mark.parametrize(
+    ("show", "head", "meaning"),
+    [
+        ("percent", r"$\Delta$\,\%", "difference in percent of the mean of bm25"),
+        ("difference", r"$\Delta$", "difference from bm25"),
+        # 3 pairs by 2 measures, so each interval has level 1 - 0.05 / 6
+        ("interval", r"$\Delta$ [low, high]", r"difference from bm25 with its 99.17\% interval"),
+        ("effect", r"$d_{z}$", "effect size of the difference"),
+        ("wins", "w/t/l", "topics won, tied and lost"),
+    ],
+)
+def test_the_caption_explains_each_column_by_its_heading(show: str, head: str, meaning: str) -> None:
+    lines = cf.compare(SCORES, baseline="bm25").to_latex(show=show).splitlines()
+    caption, heads = (next(line for line in lines if line.startswith(start)) for start in (r"\caption", "System"))
+    assert f"; {head}: {meaning} (" in caption
+    assert f"& {head} " in heads
+    assert caption.count(r"\Delta") == head.count(r"\Delta")
+
+
 def test_the_best_of_each_measure_is_bold_as_shown() -> None:
     values = [[0.50001, 0.5, 0.1], [0.5, 0.50001, 0.2], [0.5, 0.5, 0.1]]
     latex = cf.compare(Scores.from_matrix(values, ["a", "b", "c"], measure="AP"), baseline="c").to_latex()

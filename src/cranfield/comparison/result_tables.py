@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.errors import UsageError
 from cranfield.table import DIGITS, Cell, Column, Estimate, Table, escape_latex, one_line, printable
+from cranfield.text import enumerated
 
 if TYPE_CHECKING:
     from cranfield.comparison.pair_tests import Family
@@ -365,8 +366,7 @@ class _Writer:
             yield " & ".join([*before[:-1], "", *heads]) + r" \\"
             starts = range(len(before) + 1, len(before) + 1 + columns * len(heads), columns)
             yield " ".join(rf"\cmidrule(lr){{{start}-{start + columns - 1}}}" for start in starts)
-            effect = {"effect": escape_latex(self.comparison.effect)}
-            below = [r"\multicolumn{2}{c}{Mean}", *({**HEADS, **effect}[name] for name in self.shown)]
+            below = [r"\multicolumn{2}{c}{Mean}", *({**HEADS, "effect": self._effect()}[name] for name in self.shown)]
             heads = below * len(heads)
         yield " & ".join([*before, *heads]) + r" \\"
         yield r"\midrule"
@@ -443,16 +443,36 @@ class _Writer:
             return rf"$\ddagger$: significantly lower than {name}"
         return f"No system differs significantly from {name}"
 
+    def _effect(self) -> str:
+        r"""The effect size as a heading: d_z is $d_z$."""
+        letter, _, index = self.comparison.effect.partition("_")
+        return rf"${letter}_{{{index}}}$" if len(letter) == 1 and index else escape_latex(self.comparison.effect)
+
+    def _columns(self, name: str) -> dict[str, str]:
+        """What the columns beside the means are, by their headings; the words on the test say what p is."""
+        meanings = {
+            "difference": (HEADS["difference"], f"difference from {name}"),
+            "percent": (HEADS["percent"], f"difference in percent of the mean of {name}"),
+            "interval": (
+                HEADS["interval"],
+                f"difference from {name} with its {100 * self.comparison.interval_level:.4g}\\% interval",
+            ),
+            "effect": (self._effect(), "effect size of the difference"),
+            "wins": (HEADS["wins"], "topics won, tied and lost"),
+        }
+        return dict(meanings[shown] for shown in self.shown if shown in meanings)
+
     def caption(self) -> str:
         comparison = self.comparison
         marked = any(entry.mark for entries in self.entries for entry in entries.values())
-        measures = escape_latex(", ".join(dict.fromkeys(family.matrix.measure for family in comparison.families)))
-        how = escape_latex(comparison.method())
+        measures = escape_latex(enumerated(tuple(dict.fromkeys(each.matrix.measure for each in comparison.families))))
+        how = escape_latex(
+            comparison.method().replace(f"({comparison.correction})", f"({comparison.correction.title()})")
+        )
         if self.kind == "baseline":
             name = escape_latex(str(comparison.baseline))
             marks = self._daggers(name)
-            if set(self.shown) & {"difference", "percent", "interval"}:
-                marks += rf"; $\Delta$: difference from {name}"
+            marks += "".join(f"; {head}: {meaning}" for head, meaning in self._columns(name).items())
         elif self.kind == "groups":
             marks = comparison.group_rule().capitalize() or "Groups of systems that do not differ are too many to show"
         elif self.kind == "beats" and not marked:

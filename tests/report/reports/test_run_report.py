@@ -151,10 +151,24 @@ def test_methods_cite_measures_and_test() -> None:
         "We evaluated 3 runs on 3 topics by nDCG@10~\\cite{jarvelin2002} and AP~\\cite{buckley2005}" in paragraph.text
     )
     assert "t test~\\cite{student1908}" in paragraph.text
-    for key in ("jarvelin2002", "buckley2005", "student1908", "holm1979", "kendall1945", "sakai2006"):
+    assert "with the Holm correction~\\cite{holm1979}" in paragraph.text
+    for key in ("jarvelin2002", "buckley2005", "student1908", "holm1979", "kendall1945", "sakai2006", "rubin1981"):
         assert f"{{{key}," in references.text
-    assert references.text.count("@") == 6
+    assert references.text.count("@") == 7
     assert references.text.count("{") == references.text.count("}")
+
+
+def test_methods_say_how_the_intervals_of_the_leaderboard_are_made() -> None:
+    """As `scores.mean_intervals` says: by the range of nDCG, and for DCG, which has none, by skewness."""
+    for measure, how in (
+        ("nDCG@10", "by the Bayesian bootstrap~\\cite{rubin1981}"),
+        ("DCG@10", "corrected for skewness"),
+    ):
+        paragraph, references = section("methods", experiment([measure])).blocks
+        assert isinstance(paragraph, ListingBlock)
+        assert isinstance(references, ListingBlock)
+        assert how in paragraph.text
+    assert "On the Removal of Skewness by Transformation" in references.text
 
 
 def against_fair() -> Experiment:

@@ -16,6 +16,7 @@ from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures.base import Measure
 from cranfield.report.pages.report_parts import Block, Content, ListingBlock
 from cranfield.report.reports.experiment import Experiment
+from cranfield.scores.mean_intervals import score_range
 from cranfield.table import escape_latex
 from cranfield.text import counted, enumerated, one_line
 
@@ -223,6 +224,16 @@ def methods_texts(experiment: Experiment) -> list[str]:
     return [block.text for block in methods_section(experiment).blocks if isinstance(block, ListingBlock)]
 
 
+def _of_means(experiment: Experiment, cite: Callable[[tuple[str, str] | str | None], str]) -> str:
+    """How the intervals of the leaderboard are computed (`scores.mean_intervals`)."""
+    scores = experiment.scores[experiment.measure]
+    if score_range(experiment.measure, scores.values[0]) is None:
+        hall = cited("Hall, On the Removal of Skewness by Transformation, JRSS B 54(1), 1992", "skewness")
+        return f"by Student's $t$ over topics, corrected for skewness{cite(hall)}"
+    weights = "with half a topic more at the end of the range of the measure"
+    return f"by the Bayesian bootstrap{cite('rubin1981')} over topics, {weights}"
+
+
 def _sentences(experiment: Experiment, cite: Callable[[tuple[str, str] | str | None], str]) -> list[str]:
     scores, settings = experiment.scores, experiment.settings
     known = citations_of(scores.measures)
@@ -247,7 +258,7 @@ def _sentences(experiment: Experiment, cite: Callable[[tuple[str, str] | str | N
         sentences.append("Judged topics that a run lacks were left out of its mean.")
     if len(scores.topics) > 1:
         percent = escape_latex(f"{settings.level:.0%}")
-        sentences.append(f"Intervals of means are {percent} intervals by Student's $t$ over topics.")
+        sentences.append(f"Intervals of means are {percent} intervals {_of_means(experiment, cite)}.")
     try:
         comparison = experiment.comparison
     except CranfieldError:
@@ -267,7 +278,7 @@ def _sentences(experiment: Experiment, cite: Callable[[tuple[str, str] | str | N
         tested += ", without a correction for the number of comparisons"
     else:
         known_as = cite(BY_CORRECTION.get(comparison.correction))
-        tested += f", with the {escape_latex(comparison.correction)} correction{known_as} of the $p$-values"
+        tested += f", with the {escape_latex(comparison.correction.title())} correction{known_as} of the $p$-values"
     sentences.append(f"{tested}; {comparison.significant:,} of them differ significantly.")
     if len(scores.measures) > 1 and len(scores.runs) > 2:
         sentences.append(f"Agreement of measures is Kendall's $\\tau_b$ of the rankings of runs{cite('kendall1945')}.")
