@@ -138,6 +138,15 @@ def test_an_ending_that_a_verb_does_not_write_is_an_error_before_anything_is_rea
     assert not list(folder.glob("out*"))
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_a_table_is_not_written_to_a_file_of_a_figure(cranfield: Cranfield, tmp_path: Path) -> None:
+    done = cranfield("compare", "--sample", "-m", "AP", "-o", tmp_path / "out.pdf")
+    assert "out.pdf: a figure is written by --plot" in done.err
+    done = cranfield("eval", "--sample", "-m", "AP", "-o", tmp_path / "out.PNG")
+    assert "out.PNG: .png is not written here; name a file that ends in .csv" in done.err
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_format_beside_an_ending_that_says_another_is_an_error(cranfield: Cranfield, folder: Path) -> None:
     done = cranfield("eval", "--sample", "-f", "json", "-o", "out.csv")
     assert (done.code, done.out) == (2, "")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cranfield import check
 from cranfield.cli import interrupts
-from cranfield.cli.declare import MORE, RESULT, Verb, check_ending, declared, flag, option
+from cranfield.cli.declare import FIGURE_ENDINGS, MORE, RESULT, Verb, check_ending, declared, flag, option
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.notes import shown_notes
 from cranfield.text import counted, printable
@@ -114,9 +114,11 @@ class Output(Verb):
 
     def check(self) -> None:
         super().check()
+        if self.output_is_result:
+            self._check_figure_ending()
+            check_ending("--output", self.output, self.endings())
         if self._format_named is None or self.output is None:
             return
-        check_ending("--output", self.output, self.endings())
         if self._format_named != self.format:
             raise UsageError(
                 f"--output {self.output}: a file that ends in {ending_of(self.output)} does not have the format "
@@ -126,6 +128,10 @@ class Output(Verb):
             from cranfield.frames import need
 
             need("pyarrow", f"{self.output}: Parquet")
+
+    def _check_figure_ending(self) -> None:
+        if hasattr(self, "plot") and ending_of(self.output or "") in FIGURE_ENDINGS:
+            raise UsageError(f"--output {self.output}: a figure is written by --plot {self.output}")
 
     @property
     def shows_notes(self) -> bool:
