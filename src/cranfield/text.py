@@ -18,14 +18,15 @@ INTERRUPTED_AFTER = "interrupted after"
 def listed(names: Iterable[object], most: int = 5, noun: str = "") -> str:
     """Return the first few names, and how many more there are.
 
-    >>> listed(["1", "2", "3"], most=2), listed("abc", most=1, noun="runs")
-    ('1, 2 and 1 more', 'a and 2 more runs')
+    >>> listed(["1", "2", "3"], most=2), listed("abc", most=1, noun="runs"), listed("ab", most=1, noun="runs")
+    ('1, 2 and 1 more', 'a and 2 more runs', 'a and 1 more run')
     """
     every = [str(name) for name in names]
     shown = ", ".join(every[:most])
     if len(every) <= most:
         return shown
-    return f"{shown} and {len(every) - most:,} more" + (f" {noun}" if noun else "")
+    more = len(every) - most
+    return f"{shown} and {more:,} more {noun.removesuffix('s') if more == 1 else noun}".rstrip()
 
 
 def enumerated(names: Sequence[str]) -> str:

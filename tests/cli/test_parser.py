@@ -139,7 +139,7 @@ def test_words_set_options(verb: str, line: str, values: dict[str, Any]) -> None
         ("eval", "q r --alpha x", "--alpha: 'x' is not a number"),
         ("eval", "q r --quiet=yes", "--quiet: it takes no value, got 'yes'"),
         ("explain", "q", "missing argument RUN"),
-        ("explain", "q r", "missing option --topic"),
+        ("collection split", "q", "missing option --folder"),
         ("convert", "a", "missing argument DST"),
         ("convert", "a b c", "unexpected argument 'c'"),
         ("meta ranks", "q --bye-run", "did you mean '--by-run'?"),

@@ -380,7 +380,7 @@ class RunJoiner:
         same = [f"{first} and {second}" for first, second in self._same_runs(lists)]
         if same:
             what = "the same judged documents are at the same ranks; is one run given twice?"
-            _warn(f"{listed(same, 3, 'pairs of runs')}: {what}", SameRunWarning)
+            _warn(f"{listed(same, 3, 'pairs')}: {what}", SameRunWarning)
 
     def _same_runs(self, lists: Assessed) -> Iterator[tuple[str, str]]:
         """Runs that cannot be told apart by any measure, each with the first run that is like it."""

@@ -55,7 +55,11 @@ def test_the_command_line_shows_one_run_or_two(cranfield: Cranfield, files: Path
         (("a.run", "--topic", "2"), "run 'a' has no topic '2', so it scores as an empty list; it has 1"),
         (("a.run", "--topic", "2", "--topics", "topics.tsv"), "topics.tsv: has no topic '2'; its topics are 1"),
         (("a.run", "--topic", "1", "--topics", "none.tsv"), "none.tsv"),
-        (("a.run", "b.run", "c.run", "--topic", "1"), "explain shows one run or two, but there are 3"),
+        (("a.run", "b.run", "c.run", "--topic", "1"), "explain shows one run or two, but there are 3: a, b, c"),
+        (
+            ("a.run",),
+            "name a topic to explain with --topic; qrels.txt has 1, 2, and cranfield topics lists the hardest",
+        ),
         (("a.run", "--topic", "1", "--missed", "-1"), "--missed == -1, must be 0 or above"),
     ],
 )

@@ -140,7 +140,7 @@ cranfield validate runs/*.run --table --format csv -o runs.csv
         if topics is None and track.rules.all_topics:
             raise UsageError(
                 f"{self.rules}: all topics must be there, but which are they? Add topics = FILE to it, or give "
-                "--topics FILE; or write all_topics = false under [rules]"
+                "--topics FILE or the judgments; or write all_topics = false under [rules]"
             )
         return topics
 

@@ -10,6 +10,7 @@ from cranfield.cli.declare import RESULT, argument, option
 from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Output, Quiet
 from cranfield.errors import UsageError
+from cranfield.text import listed
 
 if TYPE_CHECKING:
     from cranfield.evaluation.explanation import Explanation
@@ -35,7 +36,7 @@ cranfield explain qrels.txt bm25.run --topic 301 -m "AP'" --format json
 
     qrels: str = argument("QRELS", options.QRELS, required=True, reads=True)
     runs: list[str] = argument("RUN", "One run, or two to compare; - is standard input.", required=True, reads=True)
-    topic: list[str] = option("--topic TOPIC", "The topic whose list is explained. May be repeated.", required=True)
+    topic: list[str] = option("--topic TOPIC", "The topic whose list is explained. May be repeated.", default=())
     measures: list[str] | None = options.measures()
     depth: int | None = option("--depth N", "Number of ranks to show; default: down to the measure's cutoff, or all.")
     topics: str | None = options.topic_texts()
@@ -58,6 +59,11 @@ cranfield explain qrels.txt bm25.run --topic 301 -m "AP'" --format json
         measures = chosen(self.measures) if self.measures else chosen(None)[:1]
         joining = self.joining()
         judgments = self.read_qrels(self.qrels)
+        if not self.topic:
+            has = f"{self.qrels} has {listed(judgments.topics)}"
+            raise UsageError(
+                f"name a topic to explain with --topic; {has}, and cranfield topics lists the hardest first"
+            )
         topics = None
         if self.topics is not None:
             from cranfield.collection.topics import Topics, topic_of
@@ -65,7 +71,7 @@ cranfield explain qrels.txt bm25.run --topic 301 -m "AP'" --format json
             topics = Topics([topic_of(self.topics, topic) for topic in dict.fromkeys(self.topic)])
         runs = self.read_runs(self.runs)
         if len(runs) > 2:
-            raise UsageError(f"explain shows one run or two, but there are {len(runs)}: {', '.join(list(runs)[:5])}")
+            raise UsageError(f"explain shows one run or two, but there are {len(runs)}: {listed(list(runs))}")
         results: list[Explanation | SideBySide] = []
         for topic, measure in product(dict.fromkeys(self.topic), measures):
             explained = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
@@ -11,7 +10,6 @@ from cranfield.cli.declare import RESULT, option
 from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.printing import Plotting, check_page
 from cranfield.errors import UsageError
-from cranfield.text import counted
 
 if TYPE_CHECKING:
     from cranfield.scores.scores import Scores
@@ -76,8 +74,6 @@ cranfield topics --scores scores.csv -m AP --sort spread --format csv
                 write_page(run_sheet(scores, run, texts), os.path.join(folder, file))
                 if progress is not None:
                     progress(number, len(files))
-        if not self.quiet:
-            print(f"{folder}: {counted(len(files), 'page')}", file=sys.stderr)
 
     def run(self) -> None:
         from cranfield.evaluation.topic_sheet import deciding_topics, topic_sheet
