@@ -120,7 +120,7 @@ def test_topics_that_decide_are_explained() -> None:
     assert float(first["difference"]) == pytest.approx(0.75)
     (explained,) = section("explain", of).blocks
     assert isinstance(explained, TableBlock)
-    assert explained.title == "Topic 2: good 1.0000, fair 0.2500"
+    assert explained.title == "Topic 2: fair 0.2500, good 1.0000"
 
 
 def test_the_scores_of_the_heat_map_can_be_saved() -> None:
@@ -183,6 +183,23 @@ def test_with_a_baseline_every_other_run_is_compared_with_it() -> None:
     assert against_fair().leaders == ("good", "fair")
     board = tables(section("leaderboard", against_fair()))["leaderboard"]
     assert len(board.table.rows) == 3
+
+
+def test_the_notes_of_pairs_are_about_their_table() -> None:
+    """It has neither means nor groups nor the signs of runs."""
+    for of in (experiment(), against_fair()):
+        notes = tables(section("pairs", of))["pairs"].table.notes
+        assert any("t test" in note for note in notes)
+        assert not [
+            note for note in notes if note.startswith(("[low, high]:", "groups", "▲")) or "pairs differ" in note
+        ]
+
+
+def test_doubts_come_last_in_the_summary() -> None:
+    points = section("summary", experiment()).points
+    doubtful = [point.startswith("Caution: ") for point in points]
+    assert any(doubtful)
+    assert doubtful == sorted(doubtful)
 
 
 def test_a_baseline_that_is_not_there_is_an_error() -> None:

@@ -66,12 +66,12 @@ MOST_LETTERS = 200
 def explained_section(experiment: Experiment) -> Content:
     """What each document adds to both scores, on the topics with the largest differences."""
     qrels, runs = experiment.need_runs()
-    first, second = experiment.leaders
-    decide = deciding_topics(experiment.scores[experiment.measure], first, second).columns()
+    best, first = experiment.leaders
+    decide = deciding_topics(experiment.scores[experiment.measure], best, first).columns()
     topics = [str(topic) for topic in decide["topic"][: experiment.settings.explained]]
     blocks: list[TableBlock] = []
     text = [
-        f"How {experiment.measure} comes about on the topics with the largest differences between {first} and {second}"
+        f"How {experiment.measure} comes about on the topics with the largest differences between {first} and {best}"
         ": which documents moved from the first to the second, and what each adds to both scores."
     ]
     for number, topic in enumerate(topics):
@@ -86,14 +86,14 @@ def explained_section(experiment: Experiment) -> Content:
                     topics=experiment.topics,
                     name=name,
                 )
-                for name in (first, second)
+                for name in (first, best)
             ]
         except CranfieldError as error:
             text.append(f"Topic {topic} is not shown: {error}.")
             continue
         both = explained[0].beside(explained[1])
         table = both.table()
-        title = f"Topic {topic}: {first} {explained[0].score:.4f}, {second} {explained[1].score:.4f}"
+        title = f"Topic {topic}: {first} {explained[0].score:.4f}, {best} {explained[1].score:.4f}"
         notes = (*both.about_topic(), *table.notes)
         if len(table.rows) > MOST_ROWS:
             notes = (*notes, f"the first {MOST_ROWS} of {len(table.rows):,} rows; the CSV file has all")

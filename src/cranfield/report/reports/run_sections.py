@@ -15,6 +15,8 @@ from cranfield.building.pools.pool_coverage import pool_holes
 from cranfield.collection.qrels import Qrels
 from cranfield.comparison.pair_tests import TESTS
 from cranfield.comparison.result import Comparison
+from cranfield.comparison.result_tables import BETTER_MARK, COUNTS, OF_GROUPS, OF_MEANS
+from cranfield.comparison.test_result import pairs_differ
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.evaluation.missing_judgments import pool_bias_of
@@ -117,25 +119,26 @@ def summary_section(experiment: Experiment) -> Content:
         ranked = [run for run in board.run if run in alike]
         others_differ = len(board.run) - 1 - len(ranked)
         if not ranked:
-            differ = "It differs significantly from all others."
+            differ = "It differs significantly from all others"
         elif not others_differ:
-            differ = "No other run differs from it significantly."
+            differ = "No other run differs from it significantly"
         else:
             of_runs = f"{counted(others_differ, 'run')}, but not from {counted(len(ranked), 'run')}"
-            differ = f"It differs significantly from {of_runs}: {listed(ranked)}."
-        points.append(f"{differ} ({comparison.method()})")
+            differ = f"It differs significantly from {of_runs}: {listed(ranked)}"
+        points.append(f"{differ} ({comparison.method()}).")
         if experiment.settings.baseline is None:
             points.append(f"{comparison.significant:,} of {counted(comparison.comparisons, 'pair')} of runs differ.")
         else:
             points.append(_against_baseline(experiment.comparison, experiment.settings.baseline))
-        points += [f"{note[0].upper()}{note[1:]}." for note in comparison.notes if note.startswith("caution:")]
+        doubts = [f"{note[0].upper()}{note[1:]}." for note in comparison.notes if note.startswith("caution:")]
     except CranfieldError as error:
         points.append(f"No test: {error}.")
+        doubts = []
     if board.rank_high[0] > 1:
         points.append(f"On all topics like these, the rank of {best} may be {board.rank_spans[0]} ({board.level:.0%}).")
     points += _other_measures(experiment, best)
     points += [f"The same ranking under {len(names)} names: {listed(names)}." for names in experiment.same.groups]
-    return Content(points=points)
+    return Content(points=[*points, *doubts])
 
 
 def _against_baseline(comparison: Comparison, baseline: str) -> str:
@@ -249,7 +252,10 @@ def _shown(comparison: Comparison, columns: Mapping[str, NDArray[Any]], order: N
             n = columns["topics"][order].tolist()
             numbers = zip(cells[at], low, high, n, strict=True)
             cells[at] = [Estimate("", "", float(value), a, b, topics) for value, a, b, topics in numbers]
-    return Table(tuple(heads), tuple(zip(*cells, strict=True)), notes=comparison.notes)
+    about_runs = (OF_MEANS, OF_GROUPS, BETTER_MARK, COUNTS)
+    differ = pairs_differ(comparison.significant, comparison.comparisons)
+    notes = tuple(note for note in comparison.notes if note != differ and not note.startswith(about_runs))
+    return Table(tuple(heads), tuple(zip(*cells, strict=True)), notes=notes)
 
 
 def efficiency_section(experiment: Experiment) -> Content:
