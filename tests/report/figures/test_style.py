@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -97,3 +98,18 @@ def test_text_of_other_alphabets_is_drawn_as_it_is() -> None:
 
 def test_lines_are_as_wide_as_they_may_be() -> None:
     assert wrapped("aa bb cc", text_width("aa bb", 11), 11) == ["aa bb", "cc"]
+
+
+def test_topics_below_narrow_bars_do_not_run_into_each_other() -> None:
+    svg = rendered(figures()["differences"].styled(width=1), "svg").decode()
+    label = r'translate\(([\d.]+),2\) rotate\(270\)[^>]*font-size="([\d.]+)px"[^>]*opacity="1">\d+</text>'
+    across, letters = zip(*[(float(x), float(size)) for x, size in re.findall(label, svg)], strict=True)
+    assert 2 < len(across) < 30
+    assert min(after - before for before, after in pairwise(across)) > max(letters)
+
+
+def test_a_long_title_of_an_axis_is_broken_in_a_narrow_figure() -> None:
+    figure = compare(scores(), baseline="a-long-name-0").plot()
+    whole = ">difference of mean m0 from a-long-name-0</text>"
+    assert whole in rendered(figure, "svg").decode()
+    assert whole not in rendered(figure.styled(width="4.5cm"), "svg").decode()

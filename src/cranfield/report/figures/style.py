@@ -34,6 +34,8 @@ FEW_TICKS = 5
 """About as many numbers are on the horizontal axis of a narrow figure."""
 NARROW = 5.0
 """In a figure that is narrower, in inches, the legend is below the plot."""
+PLOT_SHARE = 0.7
+"""How much of the width of a narrow figure the title of its horizontal axis may take."""
 SYMBOL = 3.0
 """The room of a symbol in a legend, with the gaps around it, in sizes of its letters."""
 GRIDS = ("heat_map", "dot_grid")
@@ -175,6 +177,8 @@ def _resized(
         factor = 1 + (wanted - usual) * (1 - tried) / max(usual - other, 1.0)
         if LEAST_PLOT <= factor <= MOST_PLOT:
             spec = _with_plots(spec, side, factor)
+            if side == "width" and factor < 1:
+                spec = _with_axes(spec, _with_names_that_fit)
             usual = size_of(svg_of(spec))[side]
     while usual > wanted + 1:  # texts are drawn in whole pixels, so that the first try may miss
         spec = enlarge(spec, min(0.99, wanted / usual))
@@ -196,8 +200,14 @@ def _with_plots(spec: dict[str, Any], side: str, factor: float) -> dict[str, Any
 
 def _with_narrow_texts(spec: dict[str, Any], figure: Figure, width: float) -> dict[str, Any]:
     """The chart with title and legend that fit a width; in a narrow figure the legend is below the plot."""
-    spec = dict(_with_few_ticks(spec) if width < NARROW * INCH else spec)
     config = {**spec.get("config", {})}
+
+    def narrowed(across: dict[str, Any]) -> dict[str, Any]:
+        title = across.get("title")
+        lines = wrapped(title, PLOT_SHARE * width, config["axis"]["titleFontSize"]) if isinstance(title, str) else title
+        return _with_few_ticks({**across, "title": lines} if "title" in across else across)
+
+    spec = _with_axes(spec, narrowed) if width < NARROW * INCH else dict(spec)
     if "title" in spec:
         heading, below = config["title"]["fontSize"], config["title"]["subtitleFontSize"]
         spec["title"] = {
@@ -209,19 +219,47 @@ def _with_narrow_texts(spec: dict[str, Any], figure: Figure, width: float) -> di
         legend = config["legend"]
         longest = max(text_width(str(name), legend["labelFontSize"]) for name in figure.data[figure.by.column])
         columns = max(1, int(width // (longest + SYMBOL * legend["labelFontSize"])))
+        spec = _with_columns(spec, columns)
         config["legend"] = {**legend, "orient": "bottom", "columns": columns}
     spec["config"] = config
     return spec
 
 
-def _with_few_ticks(part: dict[str, Any]) -> dict[str, Any]:
-    """The chart with fewer numbers on its horizontal axes."""
+def _with_few_ticks(across: dict[str, Any]) -> dict[str, Any]:
+    """A horizontal axis with fewer numbers."""
+    axis = across.get("axis") or {}
+    return {**across, "axis": {**axis, "tickCount": FEW_TICKS}} if "tickCount" in axis else across
+
+
+def _with_names_that_fit(across: dict[str, Any]) -> dict[str, Any]:
+    """A horizontal axis without every second name, or more of them, where they would run into each other."""
+    axis = across.get("axis") or {}
+    return {**across, "axis": {**axis, "labelOverlap": True}} if "labelOverlap" in axis else across
+
+
+def _with_axes(part: dict[str, Any], changed: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    """The chart with other horizontal axes."""
     part = dict(part)
-    across = part.get("encoding", {}).get("x", {})
-    if isinstance(across.get("axis"), dict) and "tickCount" in across["axis"]:
-        fewer = {**across, "axis": {**across["axis"], "tickCount": FEW_TICKS}}
-        part["encoding"] = {**part["encoding"], "x": fewer}
+    if isinstance(part.get("encoding", {}).get("x"), dict):
+        part["encoding"] = {**part["encoding"], "x": changed(part["encoding"]["x"])}
     for name in ("layer", "hconcat", "vconcat"):
         if name in part:
-            part[name] = [_with_few_ticks(inner) for inner in part[name]]
+            part[name] = [_with_axes(inner, changed) for inner in part[name]]
+    return part
+
+
+def _with_columns(part: Any, columns: int) -> Any:
+    """The chart with at most this number of columns in its legends.
+
+    >>> _with_columns({"encoding": {"fill": {"legend": {"columns": 3}}}}, 2)
+    {'encoding': {'fill': {'legend': {'columns': 2}}}}
+    """
+    if isinstance(part, list):
+        return [_with_columns(inner, columns) for inner in part]
+    if not isinstance(part, dict):
+        return part
+    part = {name: value if name in DATA else _with_columns(value, columns) for name, value in part.items()}
+    legend = part.get("legend")
+    if isinstance(legend, dict) and "columns" in legend:
+        part["legend"] = {**legend, "columns": min(legend["columns"], columns)}
     return part
