@@ -152,7 +152,7 @@ if not TYPE_CHECKING:
         return value
 
     def __dir__() -> list[str]:
-        return [*_HOMES, *import_module("cranfield.measures").__all__, "__version__"]
+        return _lazy.in_order(dict.fromkeys([*_HOMES, *import_module("cranfield.measures").__all__, "__version__"]))
 
 
 def _missing(name: str) -> str:

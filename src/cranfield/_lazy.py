@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -19,6 +19,28 @@ class Package(ModuleType):
     def __setattr__(self, name: str, value: Any) -> None:
         if not (isinstance(value, ModuleType) and name in self._HOMES):  # the import system sets imported modules
             super().__setattr__(name, value)
+
+
+class Placed(str):
+    """A name with its place in a list; `dir` sorts what it returns, and these names by their places."""
+
+    __slots__ = ("place",)
+    place: int
+
+    def __lt__(self, other: str) -> bool:
+        return self.place < other.place if isinstance(other, Placed) else str.__lt__(self, other)
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Names that `dir` shows in this order.
+
+    >>> sorted(in_order(["b", "a"]))
+    ['b', 'a']
+    """
+    placed = [Placed(name) for name in names]
+    for place, name in enumerate(placed):
+        name.place = place
+    return list(placed)
 
 
 def names_of(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -40,7 +62,7 @@ def names_of(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], An
         module.__dict__[name] = value = imported(homes[name])
         return value
 
-    return get, lambda: list(homes)
+    return get, lambda: in_order(homes)
 
 
 def imported(home: str) -> Any:
