@@ -74,7 +74,7 @@ def test_wrong_input_is_an_error(cranfield: Cranfield, files: Path, words: tuple
 def test_several_topics_are_explained_in_their_order(cranfield: Cranfield, files: Path) -> None:
     with (files / "a.run").open("a") as file:
         file.write("2 Q0 a 1 1.0 a\n")
-    words = ("explain", "qrels.txt", "a.run", "-m", "RR", "--topic", "2", "-t", "1")
+    words = ("explain", "qrels.txt", "a.run", "-m", "RR", "--topic", "2", "--topic", "1")
     titles = [line for line in cranfield(*words).out.splitlines() if " on topic " in line]
     assert [title.partition(" = ")[0] for title in titles] == ["RR of a on topic 2", "RR of a on topic 1"]
     assert [one["topic"] for one in json.loads(cranfield(*words, "-f", "json").out)] == ["2", "1"]
