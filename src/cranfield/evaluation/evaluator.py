@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import compress
+from itertools import compress, islice
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
@@ -205,6 +205,10 @@ class Evaluator:
         return _score(self.assess(runs, progress), self.measures, self.missing, self._names, self._basis)
 
 
+FIRST, MOST_SCORES = 8, 1000
+"""How many runs, lists of each and scores of each list tell whether judgments and runs were swapped."""
+
+
 def judgments_of(qrels: QrelsLike, on_duplicate: str) -> Qrels:
     """The judgments; an error about runs in their place says which comes first."""
     if isinstance(qrels, Qrels):
@@ -218,19 +222,25 @@ def judgments_of(qrels: QrelsLike, on_duplicate: str) -> Qrels:
 
 
 def warn_if_swapped(lists: Assessed, runs: RunsLike) -> None:
-    """Warn if the judgments are numbers with fractions and the runs have whole numbers with ties, as judgments do."""
-    grades = lists.judged.grade
-    if not isinstance(runs, Mapping) or not (grades != np.floor(grades)).any():
+    """Warn if the judgments are numbers with fractions and the runs have whole numbers with ties, as judgments do.
+
+    The first lists of a few runs tell: a run of a million documents costs no more than a small one.
+    """
+    if not isinstance(runs, Mapping):
         return
-    by_topic = [each for each in runs.values() if isinstance(each, Mapping)]
-    nested = [inner for each in by_topic for inner in each.values() if isinstance(inner, Mapping)]
-    scores = [list(topic.values()) for topic in nested or by_topic]
+    by_topic = [each for each in islice(runs.values(), FIRST) if isinstance(each, Mapping)]
+    nested = [inner for each in by_topic for inner in islice(each.values(), FIRST) if isinstance(inner, Mapping)]
+    scores = [list(islice(topic.values(), MOST_SCORES)) for topic in nested or by_topic]
     numbers = [x for topic in scores for x in topic if isinstance(x, (int, float))]
     tied = any(len(set(map(str, topic))) < len(topic) for topic in scores)
-    if numbers and all(x == int(x) for x in numbers) and (tied or min(numbers) == 0):
+    if not numbers or any(not float(x).is_integer() for x in numbers) or not (tied or min(numbers) == 0):
+        return
+    grades = lists.judged.grade
+    fractions = grades[grades != np.floor(grades)]
+    if len(fractions):
         warn_caller(
-            f"the judgments have grades such as {grades[grades != np.floor(grades)][0]:g}, and the runs have whole "
-            "numbers only; are they swapped? Judgments come first: evaluate(qrels, runs)",
+            f"the judgments have grades such as {fractions[0]:g}, and the runs have whole numbers only; are they "
+            "swapped? Judgments come first: evaluate(qrels, runs)",
             CranfieldWarning,
         )
 
