@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from numbers import Real
 from typing import Any
 
@@ -159,6 +158,8 @@ def _read_each(
     if len(sources) == 1 or not all(isinstance(thing, str | os.PathLike) for _, thing in sources):
         yield from map(read, sources)
         return
+    from concurrent.futures import ThreadPoolExecutor  # imports logging, which forks must not meet half imported
+
     with ThreadPoolExecutor(threads) as readers:
         for begin in range(0, len(sources), 2 * threads):  # so that few are in memory
             yield from readers.map(read, sources[begin : begin + 2 * threads])
