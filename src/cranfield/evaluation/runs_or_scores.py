@@ -73,7 +73,7 @@ def takes_runs(function: Callable[Concatenate[D, P], R]) -> OfScores[D, P, R]:
 
     @functools.wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        if args and isinstance(args[0], (Scores, Assessed)):
+        if args and (isinstance(args[0], (Scores, Assessed)) or _of_several(args[0])):
             return function(*args, **kwargs)
         if args and args[0] is None and first.default is first.empty:
             raise UsageError(f"{function.__name__}: {first.name} is None; give scores, or judgments and runs")
@@ -99,6 +99,11 @@ def takes_runs(function: Callable[Concatenate[D, P], R]) -> OfScores[D, P, R]:
         "`grades` as in `evaluate` for tables with unusual names and labels."
     )
     return called
+
+
+def _of_several(value: object) -> bool:
+    """Is a value a mapping of scores, such as those of several collections?"""
+    return isinstance(value, Mapping) and any(isinstance(part, Scores) for part in value.values())
 
 
 def inputs_in(values: Sequence[Any]) -> int:
