@@ -86,7 +86,7 @@ def test_all_formats(cranfield: Cranfield, format: str) -> None:
 
 
 def test_compare_has_each_collection_and_the_mean_over_them(cranfield: Cranfield) -> None:
-    done = cranfield("compare", *WORDS, "-m", "RR", "-b", "x", "-f", "csv")
+    done = cranfield("compare", *WORDS, "-m", "RR", "-b", "x", "-f", "csv", "--why")
     rows = list(csv.DictReader(io.StringIO(done.out)))
     assert [(row["collection"], row["system"]) for row in rows] == [
         ("news", "y"), ("web", "y"), ("web", "z"), ("(mean over collections)", "y"),

@@ -32,7 +32,7 @@ from tests.cli.conftest import Cranfield
         ("fairness", "AWRF needs groups: groups={doc: group}", "--groups FILE"),
         ("fairness", 'no group for d3: missing_group="unknown"', "--missing-group GROUP"),
         ("meta study", "'mine:X' would run the code of module 'mine'; allow it: modules=", "--import MODULE"),
-        ("meta scale", "too many lists; draw some at random: sample=100000", "--draw N"),
+        ("meta scale", "too many to enumerate; use shorter lists or draw some: draw=100000", "--draw N"),
     ],
 )
 def test_an_error_names_the_option_that_solves_it(verb: str, message: str, hint: str) -> None:

@@ -186,6 +186,7 @@ OTHERS = {
     "building/campaign/campaign_store.py": "the runs of a campaign: a folder to which files are added",
     "online/logs/log_tables.py": "a temporary folder",
     "meta/study/inputs.py": "results of steps, each complete: a study that was stopped goes on",
+    "cli/verbs/scoring/topics.py": "pages, each complete, beside those that are there",
     "assessed/kept_parts.py": "a cache, whose files are complete",
 }
 """Modules that make folders, and why they may."""

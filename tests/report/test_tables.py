@@ -42,9 +42,9 @@ def test_summary_table_as_text() -> None:
         "run      topics      AP       E   NumRet",
         "bm25          2  0.2500  0.7000  10.0000",
         "dense_2       2  0.5000  0.1500  10.0000",
-        "order: score",
         "topics missing from runs, scored as empty lists: dense_2 (1 topic: 2)",
         "undefined scores, left out of means: AP (1 topic: 2)",
+        "1 more note: .notes",
     ]
 
 
@@ -83,8 +83,8 @@ def test_intervals_are_aligned() -> None:
         "run  topics                          AP",
         "a         3   0.2000 [-0.0484,  0.4484]",
         "b         3  20.0000 [-4.8414, 44.8414]",
-        "[low, high]: 95% confidence interval by Student's t corrected for skewness",
         "caution: 3 topics are few for AP, whose scores have no bounds; intervals may be too short",
+        "[low, high]: 95% confidence interval by Student's t corrected for skewness",
     ]
 
 

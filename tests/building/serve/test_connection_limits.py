@@ -24,7 +24,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from cranfield.building.serve.web.limits import LimitedConnection, LimitedServer, Limits, limits_here
-from cranfield.building.serve.web.serving import Address, bound
+from cranfield.building.serve.web.serving import bound, listening_at
 from tests.building.serve.live import Server, make_project
 
 SHORT = Limits(connections=20, header=0.3, body=0.6, idle=0.2, rest=0.2, rate=100_000)
@@ -71,7 +71,7 @@ def running(limits: Limits, **more: Any) -> Iterator[tuple[int, set[LimitedConne
     routes = [Route("/size", size, methods=["GET", "POST"]), Route("/early", early, methods=["POST"])]
     app: Any = Starlette(routes=[*routes, Route("/large", large), Route("/later", later, methods=["POST"])])
     server = LimitedServer(uvicorn.Config(app, log_level="error", lifespan="off", ws="none", **more), limits)
-    listening = bound(Address(port=0))
+    listening = bound(listening_at(port=0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     try:

@@ -49,10 +49,10 @@ def test_losses_and_adjusted_scores(cranfield: Cranfield) -> None:
         "Adjusted scores",
         "run     P@2  P@2 adjusted",
         "new  0.5000        0.5833",
-        "order: score",
-        "adjusted by the mean loss of 3 pooled runs",
         # the others of x lose 0, those of y and z 1/8: off by 1/4, 1/8 and 1/8
         "caution: runs lose differently; pooled runs, adjusted by the loss of the others, are off by P@2 0.1768",
+        "adjusted by the mean loss of 3 pooled runs",
+        "1 more note: --why",
     ]
 
 

@@ -57,7 +57,10 @@ def test_the_figure_is_drawn(cranfield: Cranfield, tmp_path: Path) -> None:
     assert cranfield("meta", "correlate", *FAST, "-m", "AP,RR", "-c", "tau-b,tau-ap", "--plot", str(path)).code == 0
     lines = path.read_text().splitlines()
     assert lines[0] == "coefficient,row,column,value,low,high"
-    assert [line.split(",")[0] for line in lines[1:]] == ["tau-b"] * 4 + ["tau-ap"] * 4
+    assert [line.split(",")[0] for line in lines[1:]] == [
+        "Kendall's τ_b",
+        *["τ_AP"] * 2,
+    ]
     assert cranfield("meta", "correlate", *FAST, "-m", "AP,RR", "-c", "d-rank", "--plot", str(path)).code == 0
     assert path.read_text().splitlines()[0] == "row,column,value"
     path = tmp_path / "heat.svg"
