@@ -127,6 +127,7 @@ def table_columns(table: Table) -> list[HtmlColumn]:
     ['0.2500', '<span class="best">0.3000</span>']
     """
     shown = table.marked(shown_texts, '<span class="best">', "</span>")
+    names = [column.name for column in table.columns]
     columns = []
     for c, column in enumerate(table.columns):
         cells = [HtmlCell(texts[c], _key(row[c])) for row, texts in zip(table.rows, shown, strict=True)]
@@ -135,7 +136,7 @@ def table_columns(table: Table) -> list[HtmlColumn]:
         of_text = "name" if c == 0 else "short" if short else "long" if long else "text"
         kind = "number" if column.kind != "text" else of_text
         first = "descending" if column.better == "higher" or column.kind in ("difference", "percent") else "ascending"
-        columns.append(HtmlColumn(column.name, cells, kind, first))
+        columns.append(HtmlColumn(names[c], cells, kind, first))
     return columns
 
 
