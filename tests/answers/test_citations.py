@@ -126,3 +126,17 @@ def test_support_without_meaning_counts_as_not_judged(tmp_path: Path) -> None:
     assert answers["x"]["1"][0].support == (1.0, None)
     assert citation_scores(answers, ["citation-precision"]).values.item() == 1 / 2
     assert citation_scores(answers, ["citation-precision"], unjudged="skip").values.item() == 1
+
+
+def test_sentences_may_stand_beside_the_text_of_the_answer(tmp_path: Path) -> None:
+    path = tmp_path / "new.jsonl"
+    answer = {"id": "x", "question_id": "q1", "answer": "A. B.", "sentences": [{"text": "A.", "citations": ["p1"]}]}
+    path.write_text(json.dumps(answer) + "\n")
+    assert read_cited_answers([path]) == {"new": {"q1": [Sentence("A.", ("p1",), (None,))]}}
+
+
+def test_an_answer_that_is_one_text_is_an_error_that_shows_the_form(tmp_path: Path) -> None:
+    path = tmp_path / "new.jsonl"
+    path.write_text('{"question_id": "q1", "answer": "A. B."}\n')
+    with pytest.raises(DataError, match=r"new.jsonl:1: the answer is one text, expected a list of sentences"):
+        read_cited_answers([path])

@@ -220,7 +220,7 @@ def test_matrices_of_other_shapes() -> None:
     ("thing", "format", "message"),
     [
         (Qrels.of({"q": {"a b": 1}}), "trec",
-         "the document 'a b' contains a blank, a line break or a NUL, which trec cannot hold"),
+         "the document 'a b' contains a blank, a line break or a NUL, which trec cannot hold; csv and json can"),
         (Qrels.of({"q": {"a\tb": 1}}), "beir",
          "the document 'a\\tb' contains a tab, a line break or a NUL, which beir cannot hold"),
         (Qrels.of({"q": {"a ": 1}}), "beir", "the document 'a ' has a blank at its end, which beir cannot hold"),

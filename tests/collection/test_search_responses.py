@@ -10,6 +10,7 @@ import pytest
 
 from cranfield import DataError, Qrels, Run, UsageError
 from cranfield.collection.file_formats.formats import detect
+from cranfield.collection.file_formats.search_responses import read_query_ids
 
 
 def response(*hits: tuple[str, float | None]) -> dict[str, Any]:
@@ -208,3 +209,10 @@ def test_a_response_of_vespa_that_lacks_documents_is_an_error(root: dict[str, An
 
 def test_a_topic_called_root_is_no_response_of_vespa() -> None:
     assert Run.of(b'{"root": {"d1": 2.0}}').to_dict() == {"root": {"d1": 2.0}}
+
+
+def test_the_texts_of_queries_may_be_their_ids(tmp_path: Path) -> None:
+    responses, queries = tmp_path / "msearch.json", tmp_path / "queries.txt"
+    responses.write_text(json.dumps({"responses": [{"hits": {"hits": [{"_id": "a", "_score": 1.5}]}}]}))
+    queries.write_text("laptop sleeve\n")
+    assert Run.of(responses, queries=read_query_ids(queries)).to_dict() == {"laptop sleeve": {"a": 1.5}}

@@ -40,7 +40,7 @@ ANSWERS = AnswerTable(
     "topic sentence [run] [citation] [support] [text]", any_of=("sentence", "sentences"), topic=TOPIC,
     run=optional(RUN), sentence=Anything(NUMBER.words, default=None), text=TEXT, support=SUPPORT,
     citation=Anything(CITATION.words, default=None), references=Anything(default=None),
-    sentences=Anything(("answer", "sentences", "responses"), default=None),
+    sentences=Anything(("sentences", "answer", "responses"), default=None),
 )  # fmt: skip
 JUDGED = AnswerTable(
     "run topic sentence citation support", run=RUN, topic=TOPIC, sentence=NUMBER, citation=CITATION,
@@ -133,6 +133,9 @@ def _from_table(
     parts: dict[tuple[str, str], dict[int, Sentence]] = {}
     for row in rows:
         run, topic = row["run"] or name, row["topic"]
+        if isinstance(row["sentences"], str):
+            what = "expected a list of sentences, each with text and citations: [{text: ..., citations: [...]}]"
+            raise row.fault(f"the answer is one text, {what}")
         number = int(row.checked("sentence", NUMBER))
         sentence = parts.setdefault((run, topic), {}).get(number, Sentence("", (), ()))
         if row.has("text"):

@@ -198,3 +198,21 @@ def test_a_split_by_time_holds_out_the_latest_sessions(duck: Engine) -> None:
         click_rows(small(), engine=duck).split(0.2, by="time")
     with pytest.raises(UsageError, match=r"share == 1\.5, must be between 0 and 1"):
         rows.split(1.5)
+
+
+def test_a_log_of_several_applications_is_read_by_one(tmp_path: Path) -> None:
+    (tmp_path / "ubi_queries.jsonl").write_text("".join(
+        f'{{"application": "{name}", "query_id": "{name}1", "client_id": "u", "timestamp": "2027-01-05T10:00:00Z", '
+        f'"user_query": "lamp", "query_response_hit_ids": ["{name}-a"]}}\n'
+        for name in ("shop", "blog")
+    ))  # fmt: skip
+    (tmp_path / "ubi_events.jsonl").write_text(
+        '{"application": "shop", "action_name": "click", "query_id": "shop1", "client_id": "u", '
+        '"timestamp": "2027-01-05T10:00:05Z", "event_attributes": {"object": {"object_id": "shop-a"}, '
+        '"position": {"ordinal": 1}}}\n'
+    )
+    rows = click_rows(str(tmp_path), application="shop")
+    assert rows.engine.fetch(rows.frame.select("doc")).column("doc").to_pylist() == ["shop-a"]
+    impressions = pyarrow.table({"session": ["s"], "query": ["q"], "position": [1], "doc": ["d"], "clicked": [1]})
+    with pytest.raises(UsageError, match="application chooses rows of a log, and this is a table of impressions"):
+        click_rows(impressions, application="shop")

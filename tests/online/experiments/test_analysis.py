@@ -556,5 +556,14 @@ def test_a_change_that_is_0_as_printed_has_no_sign(value: float, text: str) -> N
 
 
 def test_a_missing_column_of_the_arm_names_the_way_out() -> None:
-    with pytest.raises(UsageError, match=r"no column 'arm'.*to name the column of the arm: arm="):
+    with pytest.raises(UsageError, match=r"no column 'arm'.*to name the column of the arm: arm='variant'"):
         analyse(pd.DataFrame({"variant": ["A", "B"], "x": [1, 2]}), "x")
+
+
+def test_a_decimal_comma_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "users.csv"
+    path.write_text("arm;revenue\nA;1,5\nB;2,5\n")
+    with pytest.raises(
+        DataError, match=r"users.csv:2: '1,5' in column 'revenue' .*; numbers need a decimal point: 1.5"
+    ):
+        analyse(path, "revenue")

@@ -146,7 +146,7 @@ CLICK_LOG = (
 MODEL = "A click model, written by cranfield clicks fit."
 
 
-class ClickReading(LogColumns):
+class ClickReading(LogTables):
     """How a log is read."""
 
     depth: int | None = option(
@@ -155,5 +155,5 @@ class ClickReading(LogColumns):
 
     def click_reading(self) -> dict[str, Any]:
         """The parameters of `click_rows`."""
-        names = ("events", "columns", "zone", "first_position", "depth")
+        names = ("events", "columns", "zone", "first_position", "application", "depth")
         return {**self.values(*names), "engine": self.open_engine()}

@@ -73,10 +73,10 @@ def queries_named_in(path: PathLike | None) -> AbstractContextManager[None]:
 
 @reads
 def read_query_ids(path: PathLike) -> list[str]:
-    """The ids of queries in a file of topics, or in a file with an id on each line."""
+    """The ids of queries in a file of topics, or in a file with an id, or the text that is the id, on each line."""
     text = text_of(load(path), os.fspath(path))
     lines = [line.strip() for line in text.split("\n") if line.strip()]
-    if lines and not any(len(line.split()) > 1 or line[0] in "<{[" for line in lines):
+    if lines and not any("\t" in line or line[0] in "<{[" for line in lines):
         return lines
     from cranfield.collection.topics import Topics
 

@@ -293,8 +293,11 @@ def load_click_model(path: PathLike) -> ClickModel:
     where = shown_path(str(path))
     try:
         content = json.loads(read_bytes(path).decode("utf-8", "surrogateescape"))
+    except DataError:
+        raise
     except ValueError as error:
-        raise DataError(where, None, f"is not a click model: it is not valid JSON ({error})") from None
+        what = f"is not a click model: it is not valid JSON ({error}); if it is a log, fit a model to it first"
+        raise DataError(where, None, what) from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DataError(where, None, "is not a click model; expected a file that `ClickModel.save` wrote")
     if content.get("version") != VERSION:

@@ -81,6 +81,7 @@ def click_rows(
     events: Any = None,
     zone: str | None = None,
     first_position: int | None = None,
+    application: str | None = None,
     depth: int | None = None,
 ) -> ClickRows:
     """Impressions with clicks, from a log or from a table with a row per impression.
@@ -93,6 +94,7 @@ def click_rows(
     events: the clicks, if they are in another table than the impressions.
     zone: the time zone of times without one.
     first_position: the position of the first document, 0 or 1; default: 1.
+    application: read only what this application wrote, of a log that several write into.
     depth: only the first ranks.
     """
     check.whole("click_rows", depth=depth)
@@ -101,15 +103,16 @@ def click_rows(
     elif isinstance(source, Log):
         rows = _of_log(source)
     else:
-        rows = _read(source, open_engine(engine), columns, events, zone, first_position)
+        rows = _read(source, open_engine(engine), columns, events, zone, first_position, application)
     if depth is None:
         return rows
     return replace(rows, frame=rows.frame.filter(nw.col("position") <= depth), clicks=None)
 
 
 def _read(
-    source: Any, engine: Engine, columns: Any, events: Any, zone: str | None, first_position: int | None
-) -> ClickRows:
+    source: Any, engine: Engine, columns: Any, events: Any, zone: str | None, first_position: int | None,
+    application: str | None,
+) -> ClickRows:  # fmt: skip
     """Read a table of impressions if it has a column of clicks, otherwise a log."""
     table, clicks, _ = find_log(source, events)
     if clicks is None and not isinstance(table, list):
@@ -121,6 +124,8 @@ def _read(
             origin = str(table) if isinstance(table, str) else "the table"
             if first_position not in (None, 0, 1):
                 raise check.wrong("click_rows", "first_position", first_position, "0 or 1")
+            if application is not None:
+                raise UsageError(f"{origin}: application chooses rows of a log, and this is a table of impressions")
             rows = _of_table(frame, engine, origin, known, named)
             if first_position == 0:
                 rows = replace(rows, frame=rows.frame.with_columns(nw.col("position") + 1))
@@ -129,7 +134,7 @@ def _read(
     with without_skip():
         log = read_log(
             source, events=events, columns=columns, engine=engine, zone=zone, first_position=first_position,
-            hashed=False,
+            application=application, hashed=False,
         )  # fmt: skip
     return _of_log(log)
 

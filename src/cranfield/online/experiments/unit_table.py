@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -43,6 +44,23 @@ def placed_errors(engine: Engine, source: Any) -> Iterator[None]:
         raise _placed(engine, source, error) or error from None
 
 
+ARM_NAMES = frozenset(
+    {
+        "arm",
+        "variant",
+        "variation",
+        "group",
+        "treatment",
+        "bucket",
+        "experiment_group",
+        "test_group",
+        "condition",
+        "cell",
+    }
+)
+"""What columns of arms are called, for messages."""
+
+
 def _placed(engine: Engine, source: Any, error: NotNumbers) -> DataError | None:
     """The error with the place of the first wrong value; None if the table is not in files."""
     if not isinstance(source, str | os.PathLike) or DATABASE_MARK in os.fspath(source):
@@ -57,7 +75,9 @@ def _placed(engine: Engine, source: Any, error: NotNumbers) -> DataError | None:
     line = None if row is None else lines_of_rows(path, [row])[row]
     many = f" ({error.wrong:,} such values of {error.values:,})" if error.wrong > 1 else ""
     what = f"{first[0]['value']!r} in column {error.column!r} is not a number{many}"
-    return DataError(path, line, f"{what}; correct it, or leave it empty")
+    comma = re.fullmatch(r"([-+]?\d*),(\d+)", first[0]["value"])
+    way = f"numbers need a decimal point: {comma[1]}.{comma[2]}" if comma else "correct it, or leave it empty"
+    return DataError(path, line, f"{what}; {way}")
 
 
 def user_column(names: Sequence[str]) -> str | None:
@@ -153,7 +173,9 @@ def unit_table(
     schema = frame.collect_schema()
     numeric = tuple(dict.fromkeys((*sums, *means)))
     if arm not in schema:
-        raise UsageError(f"{nearest(arm, list(schema), 'column')}; to name the column of the arm: arm=")
+        usual = next((name for name in schema if column_key(name) in ARM_NAMES), None)
+        example = f"{usual!r}" if usual else ""
+        raise UsageError(f"{nearest(arm, list(schema), 'column')}; to name the column of the arm: arm={example}")
     check_columns(frame, [*([unit] if unit else []), *segments], numeric)
     notes = []
     picked = [_text(arm).alias(ARM), *(_text(name).alias(name) for name in segments)]
