@@ -8,6 +8,7 @@ import html
 import importlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,8 @@ from typing import Any
 import pytest
 
 from cranfield.building.merging import MERGING_METHODS
-from cranfield.cli import GROUPS, STAND_INS, every_verb
+from cranfield.cli import GROUPS, STAND_INS, every_verb, find
+from cranfield.cli.parser import parsed
 from cranfield.cli.verb_measures import verb_pages
 from cranfield.comparison.pair_tests import TESTS
 from cranfield.measures.base import Measure
@@ -51,6 +53,20 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.skipif("PYTEST_XDIST_WORKER" not in os.environ, reason="the tests run in one process")
 def test_the_tests_of_a_group_run_on_one_worker(request: pytest.FixtureRequest) -> None:
     assert request.node.nodeid.endswith("@site")  # this is how pytest-xdist keeps a group together
+
+
+def test_the_commands_of_the_gallery_can_be_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Verbs and options exist; the build of the site, which is slow, runs the commands."""
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    gallery = importlib.import_module("website.gallery")
+    shown = [command for kinds in gallery.SHOWN.values() for commands in kinds.values() for command in commands]
+    assert len(shown) > 40
+    for command in [gallery.LOG, *shown]:
+        _, word, *words = shlex.split(command.partition(" > ")[0].partition(" | ")[0].partition("<")[0])
+        if word in GROUPS:
+            named = bool(words) and words[0] in GROUPS[word].verbs
+            word = f"{word} {words.pop(0) if named else GROUPS[word].default}"
+        parsed(find(word), f"cranfield {word}", words)
 
 
 @pytest.mark.parametrize("name", ["gallery", "python_pages", "staging", "text"])

@@ -96,7 +96,7 @@ SHOWN = {
         "describe_aa_p_values": ("cranfield ab aa users.csv --unit user --metric revenue --splits 500 --plot {}",),
         "describe_preferences": (
             "cranfield interleave simulate sample/qrels.txt sample/bm25.run sample/coord.run --methods team-draft "
-            "--impressions 400 --users 60 --log lists.jsonl",
+            "--impressions 400 --users 60 --write-log lists.jsonl",
             "cranfield interleave analyse lists.jsonl --plot {}",
         ),
         "describe_interleaving_power": (
