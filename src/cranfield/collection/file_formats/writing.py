@@ -196,8 +196,8 @@ def _check_ids(out: Outgoing, format: str, path: str, delimiter: str, labels: bo
     for what, ids in chain(documents(), [("topic", topics)], others.items()):
         if pattern.search("".join(ids)):
             bad = next(id_ for id_ in ids if pattern.search(id_))
-            elsewhere = "; csv and json can" if " " in bad and what != "name of the run" else ""
-            raise DataError(path, None, f"the {what} {bad!r} contains {breaking}, which {format} cannot hold{elsewhere}")
+            ways = "; csv and json can" if " " in bad and what != "name of the run" else ""
+            raise DataError(path, None, f"the {what} {bad!r} contains {breaking}, which {format} cannot hold{ways}")
         if "" in ids:
             raise DataError(path, None, f"the {what} is empty, which {format} cannot hold")
         padded = None if delimiter in ("", " ") else next((id_ for id_ in ids if id_ != id_.strip(" \t")), None)
