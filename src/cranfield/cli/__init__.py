@@ -155,7 +155,6 @@ STAND_INS = {
 """Verbs that stand in for another program and get all words unchanged: a summary and an example."""
 VERBS = tuple(word for words in SECTIONS.values() for word in words if word not in GROUPS)
 """The verbs in the order of the overview; each is a file in a folder of `cranfield.cli.verbs`."""
-OTHER_WORDS = {"evaluate": "eval", "score": "eval", "list": "measures", "lint": "validate", "check": "validate"}
 MOVED = {
     **{word: f"labels {word}" for word in ("agree", "merge", "aware")}, "workers": "labels assessors",
     **{word: f"machine {word}" for word in ("label", "audit", "ppi")},
@@ -460,13 +459,13 @@ def example(verb: type[Verb]) -> str:
 
 def unknown(verb: str, verbs: Sequence[str], group: str = "") -> Exception:
     """The error for a verb that does not exist, with the one that was probably meant."""
+    from cranfield.cli.other_words import verb_for
     from cranfield.errors import UsageError
 
     if not group and verb in MOVED:
         return UsageError(f"'cranfield {verb}' is now 'cranfield {MOVED[verb]}'")
     known = verbs if group else (*verbs, *STAND_INS, *GROUPS)
-    close = [] if group else [OTHER_WORDS[verb]] if verb in OTHER_WORDS else []
-    close = close or _closest(verb, known)
+    close = list(filter(None, [] if group else [verb_for(verb)])) or _closest(verb, known)
     hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
     return UsageError(f"no verb '{group}{verb}'; {hint} (cranfield {group}help lists them)")
 

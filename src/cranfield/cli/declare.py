@@ -218,6 +218,8 @@ TABLE_ENDINGS = (".csv", ".tsv", ".json", ".tex", ".md", ".html", ".htm", ".parq
 """The endings of files that name a format of tables."""
 FIGURE_ENDINGS = (".svg", ".pdf", ".png")
 """The endings of files that only hold figures."""
+OFFICE_ENDINGS = (".doc", ".docx", ".odt", ".ods", ".xls", ".ppt", ".pptx")
+"""The endings of files that office programs write, and nothing here."""
 
 
 def check_ending(label: str, path: str | None, endings: Sequence[str]) -> None:
@@ -230,7 +232,7 @@ def check_ending(label: str, path: str | None, endings: Sequence[str]) -> None:
     import os
 
     ending = os.path.splitext(path or "")[1].lower()
-    if ending in (*TABLE_ENDINGS, *FIGURE_ENDINGS) and ending not in endings:
+    if ending in (*TABLE_ENDINGS, *FIGURE_ENDINGS, *OFFICE_ENDINGS) and ending not in endings:
         *first, last = [each for each in endings if each != ".htm"] or ["nothing that names a table, such as .txt"]
         known = f"{', '.join(first)} or {last}" if first else last
         raise UsageError(f"{label} {path}: {ending} is not written here; name a file that ends in {known}")

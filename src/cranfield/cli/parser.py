@@ -61,12 +61,11 @@ def parsed(verb: type[Verb], prog: str, words: Sequence[str]) -> Verb | None:
         return None
     for word in rest:
         if word.startswith("-") and word != "-":
-            from cranfield.check import similar
+            from cranfield.cli.other_words import suggested
 
             name = word.partition("=")[0]
-            known = {spelling.lstrip("-"): spelling for spelling in (*spelled, *HELP)}
-            close = [known[plain] for plain in similar(name.lstrip("-"), known)]
-            raise misuse(prog, f"no option {name!r}" + (f" (did you mean {close[0]!r}?)" if len(close) == 1 else ""))
+            arguments = [parameter.metavar for parameter in parameters if not parameter.spellings]
+            raise misuse(prog, f"no option {name!r}{suggested(name, (*spelled, *HELP), arguments)}")
     values |= _arguments(
         [parameter for parameter in parameters if not parameter.spellings], [*rest, *words[cut + 1 :]], prog
     )
@@ -145,7 +144,9 @@ def _typed(convert: Callable[[str], Any], noun: str) -> Callable[[str], Any]:
         try:
             return convert(text)
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a {noun}") from None
+            share = re.fullmatch(r"(\d+\.?\d*)%", text)
+            way = f"; write {float(share[1]) / 100:g}" if share and noun == "number" else ""
+            raise argparse.ArgumentTypeError(f"{text!r} is not a {noun}{way}") from None
 
     return value
 

@@ -102,7 +102,7 @@ class FromLog(LogTables):
 
         def online(texts: list[str]) -> bool:
             try:
-                return bool([parse_online(name) for name in measure_names(texts)])
+                return not self._has_columns(texts) and bool([parse_online(name) for name in measure_names(texts)])
             except UsageError:
                 return False
 
@@ -110,6 +110,17 @@ class FromLog(LogTables):
             self.metric, self.measures = [*(self.metric or ()), *self.measures], None
         elif self.metric and not self.measures and os.path.isdir(self.table) and online(self.metric):
             self.metric, self.measures = None, self.metric
+
+    def _has_columns(self, names: list[str]) -> bool:
+        """Does the first line of the table name these columns? A measure of a log may be called as a column is."""
+        import os
+        import re
+
+        if not os.path.isfile(self.table):
+            return False
+        with open(self.table, "rb") as file:
+            columns = re.split(r"[,;\t\"]+", file.readline(100_000).decode("utf-8", "replace").strip())
+        return {part.strip() for name in names for part in name.split(",")} <= {*columns}
 
     def check_log(self, of_table: Mapping[str, Any]) -> None:
         """Raise an error about options that do not go together; `of_table` are those that a log does not have."""
@@ -146,6 +157,17 @@ class DaysFromLog(FromLog):
     timezone: str | None = option(
         "--timezone ZONE", "Of a log, with --day day: the time zone of days; default: UTC.", group=MORE
     )
+
+    def _has_columns(self, names: list[str]) -> bool:
+        """Does the first line of the table name these columns? A measure of a log may be called as a column is."""
+        import os
+        import re
+
+        if not os.path.isfile(self.table):
+            return False
+        with open(self.table, "rb") as file:
+            columns = re.split(r"[,;\t\"]+", file.readline(100_000).decode("utf-8", "replace").strip())
+        return {part.strip() for name in names for part in name.split(",")} <= {*columns}
 
     def check_log(self, of_table: Mapping[str, Any]) -> None:
         super().check_log(of_table)
