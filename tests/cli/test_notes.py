@@ -1,6 +1,7 @@
 """Which notes are shown, and that nothing is said both on standard error and below the table."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -95,3 +96,13 @@ def test_notes_that_are_not_printed_are_in_json(cranfield: Cranfield) -> None:
     *_, last = cranfield("meta", "swap", "--sample", "-m", "AP", "-B", "20").out.splitlines()
     notes = json.loads(cranfield("meta", "swap", "--sample", "-m", "AP", "-B", "20", "-f", "json").out)["notes"]
     assert last == f"{len(notes) - 2} more notes: --why"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_file_has_all_notes(cranfield: Cranfield, tmp_path: Path) -> None:
+    """Who reads it later cannot add --why."""
+    assert "more notes: --why" in cranfield("compare", "--sample", "-m", "AP").out
+    cranfield("compare", "--sample", "-m", "AP", "-o", tmp_path / "out.md")
+    text = (tmp_path / "out.md").read_text("utf-8")
+    assert "t test, two-sided" in text
+    assert "--why" not in text

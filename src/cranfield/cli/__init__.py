@@ -293,7 +293,9 @@ def _executed(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
     warnings.showwarning = show
     try:
         command.check()
-        with notes_elsewhere("" if getattr(command, "why", True) else "--why"), files_written() as written:
+        in_file = getattr(command, "output", None) and getattr(command, "format", "") != "html"
+        every = getattr(command, "why", True) or in_file  # a file is read where nobody can ask for more
+        with notes_elsewhere("" if every else "--why"), files_written() as written:
             code = command.perform() or OK
     except UsageError as error:
         hint = way_out(str(error), verb)
