@@ -199,7 +199,8 @@ def test_a_pool_depth_beyond_all_lists_uses_whole_lists() -> None:
         deep = leave_one_out(GRADES, LISTS, "AP", teams=TEAMS, pool_depth=500)
     whole = leave_one_out(GRADES, LISTS, "AP", teams=TEAMS)
     assert np.array_equal(deep.after, whole.after)
-    assert "a list has an unjudged document at rank 9: not all were pooled that deep" in whole.notes
+    deep = "a list has an unjudged document at rank 9: not all were pooled that deep"
+    assert f"{deep}; give the depth of the pool, pool_depth" in whole.notes
 
 
 def test_bad_input_is_refused() -> None:

@@ -23,6 +23,7 @@ from cranfield.evaluation.runs_or_scores import may_take_runs
 from cranfield.record import Record, one_row, plain, table_of
 from cranfield.scores.labels import label
 from cranfield.table import Column, Table
+from cranfield.text import counted
 from cranfield.types import Array
 
 Difference = Annotated[
@@ -277,7 +278,10 @@ class PowerAnswer(Record):
         if math.isnan(low):
             return self.ground.notes
         if self.experiment.design.tests:
-            tenths = f"in the worst tenth of cases the power is {share(low)} or less, in the best {share(high)} or more"
+            worst = (
+                f"with {counted(self.topics, 'topic')} the power is {share(low)} or less in the worst tenth of cases"
+            )
+            tenths = f"{worst}, and {share(high)} or more in the best"
         else:
             tenths = f"in a tenth of cases the interval is {small(high)} or wider, in a tenth {small(low)} or narrower"
         return (f"pairs differ in variance, which is itself an estimate: {tenths}", *self.ground.notes)

@@ -279,10 +279,14 @@ def _pool_notes(pool: Pool) -> list[str]:
         rescoring.warn_too_deep("pool_depth", depth, longest)
     judged_depth = _judged_depth(lists)
     if judged_depth < min(depth or longest, longest):
-        notes.caution(f"a list has an unjudged document at rank {judged_depth + 1}: not all were pooled that deep")
+        give = "; give the depth of the pool, pool_depth" if depth is None else ""
+        deep = f"a list has an unjudged document at rank {judged_depth + 1}: not all were pooled that deep"
+        notes.caution(f"{deep}{give}")
     outside = int((~pool.contributed.any(axis=0)).sum())
     if outside:
-        notes.caution(f"{outside} of {len(pool.owner)} judged documents are in no list to that depth, and stay judged")
+        notes.caution(
+            f"{outside:,} of {len(pool.owner):,} judged documents are in no list to that depth, and stay judged"
+        )
     return notes
 
 
