@@ -128,7 +128,7 @@ def _differences_of_means(values: Array, first: Index64, second: Index64, drawn:
     return np.asarray(samples[0] - samples[1])
 
 
-BORDERLINE = "Δ: the difference of means at which a pair becomes significant, the largest over pairs (Sakai 2007 Fig. 7)"
+BORDERLINE = "Δ: the difference at which a pair becomes significant, the largest over pairs (Sakai 2007 Fig. 7)"
 TUKEY_SOURCE = " (Sakai 2013 Fig. 5)"
 """Where the smallest significant difference comes from; the paper uses it with this test only."""
 """How the difference that a significant result needs is estimated."""
