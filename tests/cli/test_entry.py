@@ -238,3 +238,11 @@ def test_trec_eval_gets_its_arguments_unchanged(cranfield: Cranfield, collection
         patch.setattr(trec_eval, "main", remember)
         assert cranfield("trec_eval", *words).code == 7
         assert seen == [words]
+
+
+def test_a_file_in_the_place_of_a_verb_of_a_group_is_named(cranfield: Cranfield, tmp_path: Path) -> None:
+    table = tmp_path / "users.csv"
+    table.write_text("arm,revenue\n")
+    result = cranfield("ab", str(table))
+    assert result.code == 2
+    assert f"'{table}' is a file, expected a verb of cranfield ab before it: assign, analyse, power, aa" in result.err

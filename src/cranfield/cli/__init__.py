@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Sequence
@@ -223,8 +224,6 @@ def run_group(word: str, words: list[str]) -> int:
     words = [dict(group.other_names).get(words[0], words[0]), *words[1:]] if words else words
     if not group.default or (words and words[0] in ("help", *group.verbs)):
         return run_verb(words, group.verbs, f"{word} ")
-    import os
-
     if words and words[0].isalpha() and not os.path.exists(words[0]) and _closest(words[0], group.verbs):
         raise unknown(words[0], group.verbs, f"{word} ")  # a misspelled verb, not the name of a file
     return execute(find(f"{word} {group.default}"), f"cranfield {word}", words)
@@ -466,6 +465,9 @@ def unknown(verb: str, verbs: Sequence[str], group: str = "") -> Exception:
 
     if not group and verb in MOVED:
         return UsageError(f"'cranfield {verb}' is now 'cranfield {MOVED[verb]}'")
+    if group and os.path.exists(verb):
+        there = ", ".join(verbs)
+        return UsageError(f"{verb!r} is a file, expected a verb of cranfield {group}before it: {there}")
     known = verbs if group else (*verbs, *STAND_INS, *GROUPS)
     close = list(filter(None, [] if group else [verb_for(verb)])) or _closest(verb, known)
     hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
