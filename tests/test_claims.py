@@ -5,12 +5,15 @@ from __future__ import annotations
 import doctest
 import importlib
 import re
+import sys
 from pathlib import Path
 from types import ModuleType
+from unittest import mock
 
 import pytest
 
-from cranfield.frames import install_command
+from cranfield.errors import UsageError
+from cranfield.frames import install_command, need
 
 ROOT = Path(__file__).parent.parent
 
@@ -36,15 +39,19 @@ def test_a_claim_without_a_test_is_found(script: ModuleType, monkeypatch: pytest
     assert "tests/test_claims.py::test_nothing is not a test" in faults
 
 
-def test_no_command_installs_cranfield_from_an_index_on_which_it_is_not() -> None:
-    places = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "src" / "cranfield").rglob("*.py")]
+def test_no_page_installs_cranfield_from_an_index_on_which_it_is_not() -> None:
+    places = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     found = [place for place in places if re.search(r"pip install '?cranfield", place.read_text("utf-8"))]
     assert found == []
 
 
-def test_the_command_for_an_extra_names_its_packages() -> None:
-    assert install_command("frames") == "pip install 'pyarrow>=14'"
-    assert install_command("spark") == "pip install 'duckdb>=1.5' 'narwhals>=2.20' 'pyarrow>=14' 'pyspark>=3.5'"
+def test_a_missing_package_is_named_with_its_extra() -> None:
+    """pip finds the cranfield that is installed, and installs only what the extra adds."""
+    assert install_command("frames") == "pip install 'cranfield[frames]'"
+    for package, extra in {"pyarrow": "frames", "altair": "plot", "psycopg": "postgres", "duckdb": "logs"}.items():
+        said = rf"X needs {package}, .*: pip install 'cranfield\[{extra}\]'"
+        with mock.patch.dict(sys.modules, {package: None}), pytest.raises(UsageError, match=said):
+            need(package, "X")
 
 
 def test_every_promise_of_security_names_tests_that_are_there() -> None:

@@ -12,35 +12,36 @@ from numpy.typing import NDArray
 from cranfield.errors import UsageError
 
 
-def need(module: str, extra: str) -> Any:
-    """Import an optional package; the error says how to install it. `extra` names what needs it."""
+def need(module: str, what: str, extra: str = "") -> Any:
+    """Import an optional package; the error says what needs it, and the extra that installs it, if several have it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
         if "failed to map segment" in str(error) or "Cannot allocate memory" in str(error):
-            raise MemoryError(f"{extra}: {error}") from None  # it is installed, and does not fit into memory
+            raise MemoryError(f"{what}: {error}") from None  # it is installed, and does not fit into memory
         package = module.partition(".")[0]
-        raise UsageError(f"{extra} needs {package}, which is not installed: pip install {package}") from None
+        extra = extra or _extra_with(package)
+        command = install_command(extra) if extra else f"pip install {package}"
+        raise UsageError(f"{what} needs {package}, which is not installed: {command}") from None
 
 
 def install_command(extra: str) -> str:
-    """The command that installs the packages of an extra. It names the packages, since cranfield is on no index.
+    """The command that installs the packages of an extra, for the cranfield that is installed.
 
     >>> install_command("yaml")
-    "pip install 'pyyaml>=6'"
+    "pip install 'cranfield[yaml]'"
     """
-    return " ".join(["pip install", *(f"'{package}'" for package in _packages(extra))])
+    return f"pip install 'cranfield[{extra}]'"
 
 
-def _packages(extra: str) -> list[str]:
+def _extra_with(package: str) -> str:
+    """The first extra that installs a package; empty if none does."""
     from importlib.metadata import requires
 
-    named = re.compile(rf"""([^;]+?)\s*;.*\bextra\s*==\s*['"]{extra}['"]""")
-    packages: list[str] = []
-    for match in filter(None, map(named.fullmatch, requires("cranfield") or ())):
-        other = re.fullmatch(r"cranfield\[(\w+)\]", match[1])  # an extra may contain another one
-        packages += _packages(other[1]) if other else [match[1]]
-    return packages
+    name = re.escape(package).replace("_", "[-_]")
+    named = re.compile(rf"""{name}\b[^;]*;.*\bextra\s*==\s*['"](\w+)['"]""", re.IGNORECASE)
+    extras = [match[1] for match in map(named.match, requires("cranfield") or ()) if match]
+    return next((extra for extra in extras if extra not in ("all", "dev", "site")), "")
 
 
 class Tidy:

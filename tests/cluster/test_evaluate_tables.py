@@ -186,7 +186,7 @@ def test_what_a_table_cannot_do(duck: Engine, monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(DataError, match="it has no rows"):
         evaluate_tables(qrels, table.slice(0, 0), "AP", engine=duck)
     monkeypatch.setitem(sys.modules, "duckdb", None)
-    with pytest.raises(UsageError, match=r"pip install 'duckdb>="):
+    with pytest.raises(UsageError, match=r"pip install 'cranfield\[logs\]'"):
         evaluate_tables(qrels, table, "AP")
 
 

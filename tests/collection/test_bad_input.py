@@ -274,5 +274,5 @@ def test_datasets_without_their_package(monkeypatch: pytest.MonkeyPatch) -> None
     from cranfield.errors import CranfieldError
 
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
-    with pytest.raises(CranfieldError, match=r"irds:x: needs ir_datasets: pip install 'ir_datasets>="):
+    with pytest.raises(CranfieldError, match=r"irds:x: needs ir_datasets: pip install 'cranfield\[datasets\]'"):
         Qrels.of("irds:x")

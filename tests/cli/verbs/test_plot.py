@@ -116,7 +116,7 @@ def test_without_the_extra_nothing_is_done(
     monkeypatch.setitem(sys.modules, "altair", None)
     done = cranfield("compare", "--sample", "--plot", str(tmp_path / "x.svg"))
     assert (done.code, done.out) == (2, "")
-    assert "pip install 'altair>=" in done.err
+    assert "pip install 'cranfield[plot]'" in done.err
 
 
 def test_compare_draws_intervals_or_the_topics_of_two_systems(cranfield: Cranfield, tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ def test_without_the_packages_for_figures_the_error_says_what_to_install(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "vl_convert" else find_spec(name))
     done = cranfield("report", "qrels.txt", "bm25.run", "-o", "r.html")
     assert done.code == 2
-    assert "pip install 'altair>=" in done.err
+    assert "pip install 'cranfield[plot]'" in done.err
     # Sections without figures need no further packages.
     done = cranfield("report", "qrels.txt", "bm25.run", "--sections", "summary,pairs,methods", "-o", "r.html")
     assert done.code == 0, done.err

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from cranfield import check
 from cranfield.errors import DataError, UsageError
-from cranfield.frames import install_command, need
+from cranfield.frames import need
 from cranfield.online.engines.dialect import Dialect, Field
 from cranfield.online.expressions import nw
 
@@ -201,12 +201,7 @@ def without_skip() -> Iterator[None]:
 
 def need_logs(module: str, what: str) -> Any:
     """Import a package of the extra `logs` or `spark`; the error says how to install the extra."""
-    extra = "spark" if module.startswith("pyspark") else "logs"
-    try:
-        return need(module, what)
-    except UsageError:
-        package = module.partition(".")[0]
-        raise UsageError(f"{what} needs {package}, which is not installed: {install_command(extra)}") from None
+    return need(module, what, "spark" if module.startswith("pyspark") else "logs")
 
 
 NAMES = ("duckdb", "spark")

@@ -136,6 +136,12 @@ def judging_app(store: Store, address: Address) -> tuple[Any, str | None]:
     return make_app(site, hosts=address.hosts()), site.open_to_key
 
 
+def need_server() -> None:
+    """Import the packages of the extra `serve`; the error says how to install it."""
+    for package in ("starlette", "uvicorn", "jinja2", "python_multipart", "httptools"):
+        need(package, "the server", "serve")
+
+
 def serve(
     store: Store,
     address: Address,
@@ -148,11 +154,8 @@ def serve(
 
     `make` makes the application, and says which secret the address to open needs.
     """
-    need("starlette", "the server")
-    uvicorn: Any = need("uvicorn", "the server")
-    need("jinja2", "the server")
-    need("python_multipart", "the server")
-    need("httptools", "the server")
+    need_server()
+    uvicorn: Any = need("uvicorn", "the server", "serve")
     from cranfield.building.serve.web.limits import LimitedServer
 
     address.check(store)

@@ -27,6 +27,9 @@ cranfield campaign serve notes2027 --host 0.0.0.0 --certificate cert.pem --key k
     folder: str = argument("DIR", FOLDER, required=True)
 
     def run(self) -> None:
+        from cranfield.building.serve.web.serving import need_server
+
+        need_server()
         from cranfield.building.campaign.campaign_site import serve_campaign
         from cranfield.building.campaign.campaign_store import Campaign
         from cranfield.collection.whole_folder import ends_cleanly
