@@ -36,6 +36,11 @@ def test_columns_and_grades_are_taken_wherever_runs_may_replace_scores() -> None
     assert "first" in str(cf.report(JUDGED, RUNS, "RR", sections=["summary"], **NAMED).sections[0].points[0])
 
 
+def test_a_text_may_name_several_measures_as_in_evaluate() -> None:
+    pairs = cf.compare(JUDGED, RUNS, "RR,P@1", **NAMED).rows()  # type: ignore[call-overload]
+    assert [(pair["measure"], pair["difference"]) for pair in pairs] == [("RR", 0.5), ("P@1", 1.0)]
+
+
 def test_arguments_in_the_wrong_order_name_the_right_one() -> None:
     qrels, runs = {"t7": {"a": 1}}, {"mine": {"t7": {"a": 2.0}}}
     with pytest.raises(UsageError, match="the measures are a dict; the order is judgments, runs, measures"):

@@ -175,9 +175,7 @@ def _matrices(data: Any, measure: Any) -> Iterable[tuple[str, Matrix]]:
                 yield str(collection), matrix
         return
     if isinstance(data, Scores):
-        wanted = data.measures if measure is None else measure
-        several = isinstance(wanted, Iterable) and not isinstance(wanted, (str, type))
-        for name in wanted if several else [wanted]:
+        for name in data.select(measures=measure).measures:
             yield "", Matrix.of(data, name)
         return
     if isinstance(measure, Sequence) and not isinstance(measure, str):

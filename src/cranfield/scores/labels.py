@@ -32,13 +32,17 @@ def repeated(names: Sequence[str]) -> int | None:
 def positions(wanted: Any, names: Sequence[str], kind: str) -> list[int]:
     """The positions of one or several wanted names or measures; all positions if `wanted` is None.
 
-    >>> positions(["recall_5", "AP"], ["AP", "R@5"], "measure")
-    [1, 0]
+    >>> positions(["recall_5", "AP"], ["AP", "R@5"], "measure"), positions("R@5,AP", ["AP", "R@5"], "measure")
+    ([1, 0], [1, 0])
     """
     if wanted is None:
         return list(range(len(names)))
     several = isinstance(wanted, Iterable) and not isinstance(wanted, (str, type))
     position_of = {name: position for position, name in enumerate(names)}
+    if kind == "measure" and isinstance(wanted, str) and "," in wanted and wanted not in position_of:
+        from cranfield.measures.naming.parse import names_in
+
+        several, wanted = True, names_in([wanted])
     places = []
     for name in map(label, wanted if several else [wanted]):
         position = position_of.get(name)
