@@ -73,6 +73,20 @@ def build(pages: Path, output: Path, nav: list[Any]) -> None:
         raise SystemExit(f"the site was not built: {error}") from None
     finally:
         config.plugins.on_shutdown()
+    mend_search(output)
+
+
+def mend_search(output: Path) -> None:
+    """Separate labels and numbers of nodes in lunr's search, which otherwise takes "1", "23" and "12", "3" for equal.
+
+    Then it looks for words that no page has, and some searches end without a result, depending on all words of the site.
+    """
+    for path in (output / "assets" / "javascripts" / "workers").glob("search.*.js"):
+        code = path.read_text("utf-8")
+        if "e=e+s+o.id}return e" in code:
+            path.write_text(code.replace("e=e+s+o.id}return e", 'e=e+s+o.id+","}return e'), "utf-8")
+            return
+    raise SystemExit("the site's search has other code than expected: see mend_search in tools/make_site.py")
 
 
 if __name__ == "__main__":
