@@ -79,7 +79,7 @@ def build(pages: Path, output: Path, nav: list[Any]) -> None:
 def mend_search(output: Path) -> None:
     """Separate labels and numbers of nodes in lunr's search, which otherwise takes "1", "23" and "12", "3" for equal.
 
-    Then it looks for words that no page has, and some searches end without a result, depending on all words of the site.
+    Then it looks for words that no page has, and some searches end without a result: which ones depends on all words.
     """
     for path in (output / "assets" / "javascripts" / "workers").glob("search.*.js"):
         code = path.read_text("utf-8")
