@@ -72,7 +72,15 @@ FUNCTIONS = {
     ),
     "Two samples that are not matched": ("unpaired_t", "rank_sum", "unpaired_bootstrap", "permutation"),
     "Many systems": ("tukey", "scheffe", "pooled_t", "randomised_tukey", "friedman", "kruskal_wallis"),
-    "Analysis of variance": ("two_way", "one_way", "anova", "repeated_measures", "mixed", "bootstrap_anova"),
+    "Analysis of variance": (
+        "two_way",
+        "one_way",
+        "anova",
+        "repeated_measures",
+        "mixed",
+        "bootstrap_anova",
+        "residuals",
+    ),
     "Equivalence, and how likely a difference is": ("tost", "bayesian_t", "bayesian_signed_rank"),
     "Effect sizes and intervals": (
         "paired_effect",

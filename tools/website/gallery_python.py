@@ -45,6 +45,11 @@ from cranfield.comparison import tukey
 
 figure = tukey(scores, "AP").plot()
 """,
+    "describe_residuals": """\
+from cranfield.comparison import residuals, two_way
+
+figure = residuals(two_way(scores, "AP")).plot(against="normal")
+""",
     "describe_differences": """\
 figure = figures.describe_differences(scores["AP"], ("bm25", "dense"))
 """,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cranfield.comparison.anova.anova import repeated_measures as repeated_measures
     from cranfield.comparison.anova.anova import two_way as two_way
     from cranfield.comparison.anova.mixed import mixed as mixed
+    from cranfield.comparison.anova.residuals import residuals as residuals
     from cranfield.comparison.apply_test import apply_test as apply_test
     from cranfield.comparison.compare import compare as compare
     from cranfield.comparison.corrections import adjust as adjust
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 _HOME = {
     "anova.anova": ("anova", "one_way", "repeated_measures", "two_way"),
     "anova.mixed": ("mixed",),
+    "anova.residuals": ("residuals",),
     "apply_test": ("apply_test",),
     "compare": ("compare",),
     "corrections": ("adjust", "benjamini_hochberg", "bonferroni", "family_wise_error", "holm"),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from cranfield.cli.verbs.comparing.anova import nesting
 from cranfield.comparison.anova.anova import anova, two_way
@@ -382,3 +383,34 @@ def test_repeated_measures_test_effects_against_their_interaction_with_topics(
     assert against == {name: f"topic:{name}" for name in ("stemmer", "model", "stemmer:model")}
     refused = cranfield("anova", "-s", "plain.csv", "--repeated", "--random", "topic")
     assert "leave out --random" in refused.err
+
+
+def test_one_way_leaves_topics_out(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
+    data = rows(cranfield("anova", "-s", "plain.csv", "--one-way", "-f", "csv").out)
+    assert [row["source"] for row in data] == ["system", "error", "total"]
+    assert float(data[0]["f"]) == pytest.approx(stats.f_oneway(*values.T).statistic)  # scipy
+
+
+def test_scores_are_transformed_before_the_analysis(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
+    data = rows(cranfield("anova", "-s", "plain.csv", "--transform", "arcsine", "-f", "csv").out)
+    assert float(data[1]["ss"]) == pytest.approx(two_way(np.arcsin(np.sqrt(values)))["system"].ss)
+
+
+def test_residuals_are_printed_and_drawn(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
+    words = ("anova", "-s", "plain.csv", "--residuals", "normal")
+    assert "Brown–Forsythe" in cranfield(*words, "--plot", "normal.svg").out
+    assert ET.parse("normal.svg")
+    data = rows(cranfield(*words, "-f", "csv").out)
+    assert [float(row["score"]) for row in data] == pytest.approx(values.ravel().tolist())
+    by_json = json.loads(cranfield(*words, "-f", "json").out)["analyses"][0]["residuals"]
+    assert len(by_json["rows"]) == 4
+
+
+@pytest.mark.parametrize("words", [("--random", "topic"), ("--repeated",)])
+@pytest.mark.parametrize("also", [("--residuals", "fitted"), ("--one-way",)])
+def test_what_needs_topics_goes_alone(
+    cranfield: Cranfield, folder: Path, words: tuple[str, ...], also: tuple[str, ...]
+) -> None:
+    refused = cranfield("anova", "-s", "plain.csv", *words, *also)
+    assert refused.code == 2
+    assert "leave out" in refused.err

@@ -19,6 +19,8 @@ from cranfield.assessed.lists import Assessed
 from cranfield.building import agreement
 from cranfield.building.assessor_labels import Labels
 from cranfield.building.merging import AssessorReport, merge, rate_assessors
+from cranfield.comparison.anova.anova import two_way
+from cranfield.comparison.anova.residuals import residuals
 from cranfield.comparison.compare import compare
 from cranfield.comparison.gate.gate_history import Build, GateHistory
 from cranfield.comparison.methods.tukey import tukey
@@ -74,6 +76,7 @@ from cranfield.report.figures import (
     describe_preferences,
     describe_rank_changes,
     describe_reliability,
+    describe_residuals,
     describe_robustness,
     describe_sessions,
     describe_spacing,
@@ -237,6 +240,7 @@ def figures(systems: int) -> dict[str, Figure]:
         "interaction": describe_interaction(
             {"a.b": ["x", "y"] * systems, "c[0]": twice, "mean": rng.random(2 * systems)}, "a.b", "c[0]"
         ),
+        "residuals": describe_residuals(residuals(two_way(rng.random((6, systems)), "AP"))),
         "ranks": describe_rank_changes({"system": names, "before": range(systems), "after": range(systems)}),
         "judge confusion": describe_judge_confusion(judge_data.confusion()),
         "judge ranks": describe_judge_ranks(judge_data.ranks(systems)),

@@ -21,7 +21,7 @@ from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.frames import need
-from cranfield.notes import method_note
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Record, table_of
 from cranfield.table import Table
 from cranfield.types import Array
@@ -258,6 +258,9 @@ def anova(
             rare=True,
         ),
     ] = "II",
+    one_way: Annotated[
+        bool, about("Leave the topics out of the model, as if every system had a sample of topics of its own.")
+    ] = False,
     **settings: Unpack[LayoutSettings],
 ) -> Anova:
     r"""Topics × systems × any further factors, by least squares where scores are not balanced.
@@ -280,7 +283,8 @@ def anova(
 
     `type` is the type of the sums of squares if scores are not balanced: I (in the order of the table), II (after all
     terms that do not contain the term) or III (after all other terms, with effects that sum to 0). `nan`: undefined
-    scores are left out ("pairwise"), or the whole topic is ("listwise").
+    scores are left out ("pairwise"), or the whole topic is ("listwise"). `one_way` leaves the topics out of the model:
+    what they explain becomes error.
 
     >>> scores = {"a": [0.2, 0.3, 0.6], "b": [0.3, 0.5, 0.6], "c": [0.3, 0.3, 0.5], "d": [0.6, 0.5, 0.8]}
     >>> grid = {"run": ["a", "b", "c", "d"], "stemmer": ["no", "yes"] * 2, "model": ["tf", "tf", "bm25", "bm25"]}
@@ -290,7 +294,24 @@ def anova(
     layout = layout_for(data, measure, **settings)
     if settings.get("classes") is not None:
         interactions = by_class(layout, interactions)
-    return analyse(layout, interactions, type)
+    return analyse(without_topics(layout) if one_way else layout, interactions, type)
+
+
+ONE_WAY = (
+    "the topics are not in the model, so all that they explain is error; for systems on the same topics the analysis "
+    "with topics finds more"
+)
+
+
+def without_topics(layout: Layout) -> Layout:
+    """The layout without the factor of topics: scores of a system are repetitions."""
+    inside = [factor.name for factor in layout.factors.values() if TOPIC in factor.parents]
+    if inside:
+        raise UsageError(f"one-way analysis: {inside[0]} is nested in topics, so they cannot be left out")
+    factors = {name: factor for name, factor in layout.factors.items() if name != TOPIC}
+    if not factors:
+        raise UsageError("one-way analysis: topics are the only factor; leave the setting out")
+    return Layout(layout.values, factors, layout.measure, (*layout.notes, caution_note(ONE_WAY)))
 
 
 def analyse(layout: Layout, interactions: str | int | Iterable[str] = (), type: str = "II") -> Anova:

@@ -111,10 +111,13 @@ class Layout:
         place: Codes = np.ravel_multi_index([f.codes for f in factors], [len(f.levels) for f in factors])
         return place
 
+    def grid_order(self) -> Codes:
+        """The scores of a balanced layout in the order of its grid, as their places in `values`."""
+        return np.argsort(self._place(), kind="stable")
+
     def grid(self) -> Array:
         """The scores of a balanced layout, with an axis per factor and a last one for repetitions."""
-        order = np.argsort(self._place(), kind="stable")
-        return self.values[order].reshape(*(len(f.levels) for f in self.factors.values()), -1)
+        return self.values[self.grid_order()].reshape(*(len(f.levels) for f in self.factors.values()), -1)
 
 
 def layout_of(

@@ -110,6 +110,15 @@ class Model:
         """Sums of squares of this type; in a balanced layout all types are the same."""
         return self._balanced() if self.layout.balanced else self._least_squares(kind)
 
+    def residuals(self) -> Array:
+        """What the model leaves of each score, in the order of the scores of the layout."""
+        residuals = self.sums().residuals
+        if not self.layout.balanced:
+            return residuals
+        out = np.empty_like(residuals)
+        out[self.layout.grid_order()] = residuals
+        return out
+
     # -- balanced
 
     def _balanced(self) -> Sums:

@@ -14,6 +14,7 @@ from cranfield.report.figures.describe.comparison_figures import (
     describe_intervals,
     describe_levels,
     describe_power,
+    describe_residuals,
 )
 from cranfield.report.figures.describe.grids import (
     describe_axioms,
@@ -117,6 +118,7 @@ __all__ = [
     "describe_preferences",
     "describe_rank_changes",
     "describe_reliability",
+    "describe_residuals",
     "describe_robustness",
     "describe_sessions",
     "describe_spacing",

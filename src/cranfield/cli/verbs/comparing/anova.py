@@ -18,7 +18,9 @@ from cranfield.errors import UsageError
 if TYPE_CHECKING:
     from cranfield.comparison.anova.anova import Anova, LevelMeans
     from cranfield.comparison.anova.mixed import MixedAnova
+    from cranfield.comparison.anova.residuals import Residuals
     from cranfield.comparison.methods.tukey import LevelPairs
+    from cranfield.record import Columns
     from cranfield.scores.scores import Scores
     from cranfield.table import Table
 
@@ -27,13 +29,13 @@ Analysis = tuple["Anova | MixedAnova", list["LevelPairs"], list["LevelMeans"]]
 TEXT_COLUMNS = ("measure", "factor", "level", "interval", "first", "second", "differ", "source", "size", "against")
 
 
-class AnovaVerb(ByClass, options.Source, Plotting, of="comparison.anova.anova:anova"):
+class AnovaVerb(ByClass, options.Rescaled, Plotting, of="comparison.anova.anova:anova"):
     """Analyse the variance of scores: how much comes from topics, systems or their components, and which differ.
 
     The table has the columns SS, df, MS, F, p and ω², or with --random df, F, p and variances. csv and tsv hold this
     analysis, or the pairs with --pairs, or the means with --means; json holds everything. --plot draws the means of the
     first factor that is compared, with intervals that overlap if two levels do not differ; with --means A:B, the
-    interaction of the two factors.
+    interaction of the two factors; with --residuals, the residuals.
     """
 
     repeats_warnings = True
@@ -47,6 +49,7 @@ cranfield anova --scores shard1.csv --scores shard2.csv --across shard --interac
 cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
 cranfield anova qrels.txt runs/*.run -m AP --shards 5 --random topic  # conclusions beyond these
 cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:system
+cranfield anova qrels.txt runs/*.run -m AP --transform arcsine --residuals fitted --plot residuals.pdf
 """
 
     factors: str | None = option(
@@ -88,6 +91,7 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
         "--nested CHILD=PARENT", "A factor whose levels differ in each level of its parent.", group=MORE
     )
     type: str
+    one_way: bool
     random: list[str] | None = option(
         "--random FACTOR",
         "A factor whose levels are a sample, such as topic: estimate variances by REML, and test the other factors so "
@@ -120,9 +124,24 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
         "two differ if their intervals do not overlap; otherwise these are t intervals. May be repeated.",
         group=RESULT,
     )
+    residuals: str | None = option(
+        "--residuals KIND",
+        "Check the assumptions on the residuals: their normality, and their spread at each level of the first factor "
+        "of --tukey. --plot draws them: {names} (against the fitted scores, or against normal quantiles). csv and tsv "
+        "hold a row per score.",
+        choices=("fitted", "normal"),
+        group=RESULT,
+    )
 
     def check(self) -> None:
         super().check()
+        for name in ("random", "repeated"):
+            if self.residuals is not None and getattr(self, name):
+                raise UsageError(f"--residuals has no --{name}; leave out one of them")
+            if self.one_way and getattr(self, name):
+                raise UsageError(f"--one-way leaves topics out, --{name} needs them; leave out one of them")
+        if self.format in ("csv", "tsv") and self.residuals and (self.pairs or self.means):
+            raise UsageError(f"--format {self.format} holds one table; leave out --residuals, --pairs or --means")
         if self.format in ("csv", "tsv") and self.pairs and self.means:
             raise UsageError(f"--format {self.format} holds one table; leave out --pairs or --means")
         if self.shards is not None:
@@ -160,7 +179,7 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
         if self.plot and len(first.measures) > 1:
             raise UsageError(f"--plot draws one measure, but there are {len(first.measures)}; choose one with -m")
         interactions = "all" if self.interactions == ["all"] else self.interactions or []
-        if self.shards is not None and not interactions and table is None:
+        if self.shards is not None and not interactions and table is None and not self.one_way:
             interactions = ["topic:system"]
         analyses: list[Analysis] = []
         for measure in first.measures:
@@ -177,14 +196,20 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
             if self.repeated:
                 result = repeated_measures(data, measure, factors=table, across=across)
             elif self.random:
+                del settings["one_way"]
                 result = mixed(data, measure, random=self.random, **settings)
             else:
                 result = anova(data, measure, **settings)
             comparisons = [self._compared(result, factor) for factor in self.tukey or compared_factors(result)]
             means = [self._means(result, comparisons, factor) for factor in self.means or []]
             analyses.append((result, comparisons, means))
-        self.emit(self._text(analyses))
-        if self.plot:
+        left = [self._residuals(result) for result, _, _ in analyses] if self.residuals else []
+        self.emit(self._text(analyses, left))
+        if self.plot and left:
+            from cranfield.report.figures import describe_residuals
+
+            self.save_figure(describe_residuals(left[0], against=self.residuals or "fitted"))
+        elif self.plot:
             from cranfield.report.figures import describe_interaction, describe_levels
 
             _, comparisons, means = analyses[0]
@@ -204,7 +229,8 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
         wanted = chosen(self.measures or [options.USUAL])
         with self.progress("reading") as progress:
             settings = self.join_options() | self.values("seed", "missing")
-            return shard_scores(qrels, runs, wanted, shards, progress=progress, **settings)
+            parts = shard_scores(qrels, runs, wanted, shards, progress=progress, **settings)
+        return {shard: self.rescaled(scores) for shard, scores in parts.items()}
 
     def _factors(self, runs: Sequence[str]) -> dict[str, dict[str, str]] | None:
         """{factor: {run: level}}, or None if each run is a system."""
@@ -250,11 +276,25 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
                 return means.with_half_width(comparison.half_width, comparison.method)
         return means
 
-    def _text(self, analyses: Sequence[Analysis]) -> str:
+    def _residuals(self, result: Anova | MixedAnova) -> Residuals:
+        from cranfield.comparison.anova.anova import Anova
+        from cranfield.comparison.anova.residuals import residuals
+
+        assert isinstance(result, Anova)  # `check` refuses the others
+        named = [factor for factor in self.tukey or compared_factors(result) if factor in result.factors]
+        return residuals(result, named[0] if named else None)
+
+    def _text(self, analyses: Sequence[Analysis], left: Sequence[Residuals]) -> str:
         digits = self.digits
         if self.format == "json":
-            data = {"analyses": [facts(*analysis, pairs=self.pairs) for analysis in analyses]}
-            return json.dumps(data, ensure_ascii=False, allow_nan=False, indent=1)
+            data = [facts(*analysis, pairs=self.pairs) for analysis in analyses]
+            for each, of_analysis in zip(data, left, strict=False):
+                each["residuals"] = of_analysis.to_dict()
+            return json.dumps({"analyses": data}, ensure_ascii=False, allow_nan=False, indent=1)
+        if self.format in ("csv", "tsv") and left:
+            from cranfield.record import table_of
+
+            return self.rendered(table_of(stacked([(each.measure, each.every()) for each in left]), digits=digits))
         if self.format in ("csv", "tsv"):
             return self.rendered(self._one_table(analyses))
         tables: list[Table] = []
@@ -264,6 +304,7 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
             tables += [replace(levels.table(), digits=digits) for levels in means]
             if self.pairs:
                 tables += [replace(comparison.table(digits=digits), notes=()) for comparison in comparisons]
+        tables += [replace(each.table(), digits=digits) for each in left]
         return self.rendered(*tables)
 
     def _one_table(self, analyses: Sequence[Analysis]) -> Table:
@@ -292,6 +333,14 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
         kinds = {**dict.fromkeys(TEXT_COLUMNS, "text"), "n": "count", "df": "count"}
         heads = tuple(Column(name, kinds.get(name, "number")) for name in names)
         return Table(heads, tuple(rows), digits=self.digits)
+
+
+def stacked(parts: Sequence[tuple[str, Columns]]) -> Columns:
+    """The columns of several measures one below the other, with the measure as the first column."""
+    import numpy as np
+
+    measure = np.array([name for name, columns in parts for _ in columns["score"]], dtype=object)
+    return {"measure": measure} | {name: np.concatenate([part[name] for _, part in parts]) for name in parts[0][1]}
 
 
 def nesting(words: Sequence[str]) -> dict[str, tuple[str, ...]]:

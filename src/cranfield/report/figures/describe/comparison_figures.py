@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield import check
 from cranfield.check import nearest
 from cranfield.errors import UsageError
 from cranfield.report.figures.figure import Axis, Figure, Reference, columns_of, ends_of, names, numbers
 from cranfield.text import counted
 
 if TYPE_CHECKING:
+    from cranfield.comparison.anova.residuals import Residuals
     from cranfield.comparison.gate.gate_history import GateHistory
     from cranfield.comparison.methods.tukey import LevelPairs
     from cranfield.comparison.pair_tests import Family
@@ -178,6 +180,47 @@ def describe_interaction(columns: Any, x: str, by: str, *, mean: str = "mean", m
         title=f"Interaction of {x} and {by}",
         subtitle="parallel lines: the effect of one does not depend on the other",
     )
+
+
+def describe_residuals(result: Residuals, against: str = "fitted") -> Figure:
+    """Show the residuals of an analysis of variance against the fitted scores, or against normal quantiles.
+
+    >>> from cranfield.comparison.anova.anova import two_way
+    >>> from cranfield.comparison.anova.residuals import residuals
+    >>> figure = describe_residuals(residuals(two_way([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8]])))
+    >>> figure.columns()["residual"].round(4).tolist()
+    [0.0167, -0.0167, 0.0, -0.0167, 0.0167, -0.0]
+    """
+    check.one_of("describe_residuals", ("fitted", "normal"), against=against)
+    columns = result.every()
+    left = numbers(columns["residual"], "residual")
+    factors = [column for name, column in columns.items() if column.dtype == object]
+    points = names(", ".join(map(str, levels)) for levels in zip(*factors, strict=True))
+    column = "fitted" if against == "fitted" else "normal quantile"
+    across = numbers(columns[column], column)
+    line: tuple[Reference, ...] = ()
+    rest: dict[str, dict[str, NDArray[Any]]] = {}
+    if against == "fitted":
+        reach, subtitle = 0.0, "the spread should be the same everywhere"
+        line = (Reference("y", 0.0, ""),)
+    else:
+        spread = float(left.std(ddof=1))
+        reach = spread * float(np.abs(across).max())
+        ends = np.array([across.min(), across.max()])
+        rest, subtitle = {"front": {"x": ends, "y": spread * ends}}, "the line: normal residuals of this spread"
+    high = 1.05 * max(float(np.abs(left).max()), reach, 1e-12)
+    margin = 0.05 * max(float(np.ptp(across)), 1e-12)
+    return Figure(
+        "scatter",
+        {"score": points, column: across, "residual": left, "front": np.zeros(len(left), dtype=bool)},
+        x=Axis(column, f"{column} score" if against == "fitted" else column,
+               low=float(across.min()) - margin, high=float(across.max()) + margin),
+        y=Axis("residual", "residual", low=-high, high=high),
+        title=result.caption,
+        subtitle="\n".join((subtitle, *result.notes)),
+        references=line,
+        also=rest,
+    )  # fmt: skip
 
 
 LABELS = {
