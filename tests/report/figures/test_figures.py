@@ -79,6 +79,7 @@ from cranfield.report.figures import (
     describe_residuals,
     describe_robustness,
     describe_sessions,
+    describe_shares,
     describe_spacing,
     describe_swap_rates,
     describe_topic_leniency,
@@ -184,6 +185,9 @@ def figures(systems: int) -> dict[str, Figure]:
         "levels": describe_levels(tukey(data)),
         "against a baseline": describe_intervals(compare(data, baseline="run0")),
         "asl": describe_asl({name: rng.random(20) for name in names}),
+        "shares": describe_shares(
+            {"collection": twice, "measure": ["AP", "RR"] * systems, "share": rng.random(2 * systems)}
+        ),
         "swap": describe_swap_rates(
             {"measure": twice, "difference": [0.0, 0.01] * systems, "rate": rng.random(2 * systems)}
         ),

@@ -45,6 +45,7 @@ from cranfield.report.figures.describe.meta_figures import (
     describe_informativeness,
     describe_rank_changes,
     describe_robustness,
+    describe_shares,
     describe_spacing,
     describe_swap_rates,
 )
@@ -121,6 +122,7 @@ __all__ = [
     "describe_residuals",
     "describe_robustness",
     "describe_sessions",
+    "describe_shares",
     "describe_spacing",
     "describe_swap_rates",
     "describe_topic_leniency",
