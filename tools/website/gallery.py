@@ -79,6 +79,9 @@ SHOWN = {
             "cranfield labels merge labels.csv --method dawid-skene --plot {} -o merged.qrels",
         ),
         "describe_method_ranks": ("cranfield labels effect labels.csv sample/*.run -m AP --plot {}",),
+        "describe_label_errors": (
+            "cranfield labels effect labels.csv sample/*.run -m AP --gold sample/qrels.txt --show documents --plot {}",
+        ),
         "describe_judge_ranks": (
             "cranfield machine audit sample/qrels.txt careful.qrels lenient.qrels sample/*.run --plot {}",
         ),

@@ -166,6 +166,11 @@ from cranfield.building.effect import merge_effect
 
 figure = figures.describe_method_ranks(merge_effect(labels, sample.runs, "AP"), measure="AP")
 """,
+    "describe_label_errors": """\
+from cranfield.building.effect.label_errors import label_errors
+
+figure = label_errors(labels, sample.runs, "AP", gold=sample.qrels).plot()
+""",
     "describe_judge_ranks": """\
 from cranfield.building.machine.machine_audit import audit, read_judges
 

@@ -65,6 +65,7 @@ from cranfield.report.figures import (
     describe_intervals,
     describe_judge_confusion,
     describe_judge_ranks,
+    describe_label_errors,
     describe_levels,
     describe_log_measure,
     describe_method_ranks,
@@ -250,6 +251,7 @@ def figures(systems: int) -> dict[str, Figure]:
         "judge ranks": describe_judge_ranks(judge_data.ranks(systems)),
         "leniency": describe_topic_leniency(judge_data.topics()),
         "powered": describe_powered(judge_data.powered(systems)),
+        "label errors": describe_label_errors(judge_data.label_errors(systems)),
         "methods": describe_method_ranks(
             {"method": ["majority", "aware"] * systems, "run": twice, "rank": range(1, 2 * systems + 1)}
         ),

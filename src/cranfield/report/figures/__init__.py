@@ -33,6 +33,7 @@ from cranfield.report.figures.describe.label_figures import (
     describe_assessor_agreement,
     describe_assessor_confusion,
     describe_discovery,
+    describe_label_errors,
     describe_method_ranks,
     describe_posterior_entropy,
 )
@@ -108,6 +109,7 @@ __all__ = [
     "describe_intervals",
     "describe_judge_confusion",
     "describe_judge_ranks",
+    "describe_label_errors",
     "describe_levels",
     "describe_log_measure",
     "describe_method_ranks",
