@@ -96,8 +96,8 @@ def test_one_thing_has_one_name() -> None:
 
 
 OF_OTHERS = {
-    "--by", "--format", "--history", "--per-topic", "--plot", "--rel", "--role", "--save", "--scores", "--shares", "--systems",
-    "--topic",
+    "--by", "--format", "--history", "--per-topic", "--plot", "--rel", "--role", "--save", "--scores", "--shares",
+    "--systems", "--topic",
 }  # fmt: skip
 """Options that a verb names because another verb, or another program, has them."""
 

@@ -222,10 +222,10 @@ def robustness(
       share that stays. It shows how much a diversity measure depends on which intents were chosen (the question of
       Sakai, Dou & Clarke, whose own choices of intents are not made here).
 
-    The default is random, depth, flips and topics, confusion if there is a matrix, and intents if there are shares. All but `depth` are repeated
-    `repeats` times; within a repeat, smaller samples are subsets of larger ones. The same seed gives the same result
-    for a method, whichever other methods are used. Runs are read and joined once. With `condensed`, each measure is
-    also scored on lists without unjudged documents (AP and AP').
+    The default is random, depth, flips and topics, confusion if there is a matrix, and intents if there are shares. All
+    but `depth` are repeated `repeats` times; within a repeat, smaller samples are subsets of larger ones. The same
+    seed gives the same result for a method, whichever other methods are used. Runs are read and joined once. With
+    `condensed`, each measure is also scored on lists without unjudged documents (AP and AP').
 
     Reference: Buckley & Voorhees, SIGIR 2004, 25-32, doi:10.1145/1008992.1009000 (random); Sakai & Kando, Information
     Retrieval 11, 2008, 447-470, doi:10.1007/s10791-008-9059-7 (condensed lists); Sakai, Dou & Clarke, The Impact of
