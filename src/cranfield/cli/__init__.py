@@ -256,6 +256,7 @@ def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
 
 
 def _executed(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
+    from cranfield.cli import progress
     from cranfield.cli.declare import declared
     from cranfield.cli.guard import OK
     from cranfield.cli.parser import parsed
@@ -272,7 +273,8 @@ def _executed(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
     if not command.given():
         return print_usage(verb, prog)
     command.check_written()
-    if getattr(command, "quiet", False):
+    quiet = getattr(command, "quiet", False)
+    if quiet:
         warnings.simplefilter("ignore")
     elif getattr(command, "repeats_warnings", False) and getattr(command, "shows_notes", False):
         warnings.simplefilter("ignore", NotedWarning)
@@ -290,11 +292,11 @@ def _executed(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
         shown(f"{message}; {hint}" if hint else message, *where, **more)
 
     warnings.showwarning = show
+    in_file = getattr(command, "output", None) and getattr(command, "format", "") != "html"
+    every = getattr(command, "why", True) or in_file  # a file is read where nobody can ask for more
     try:
-        command.check()
-        in_file = getattr(command, "output", None) and getattr(command, "format", "") != "html"
-        every = getattr(command, "why", True) or in_file  # a file is read where nobody can ask for more
-        with notes_elsewhere("" if every else "--why"), files_written() as written:
+        with progress.shown(quiet), notes_elsewhere("" if every else "--why"), files_written() as written:
+            command.check()
             code = command.perform() or OK
     except UsageError as error:
         hint = way_out(str(error), verb)
@@ -307,7 +309,7 @@ def _executed(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
         warnings.showwarning = shown
         for warning in held:
             shown(*warning)
-    if not getattr(command, "quiet", False):
+    if not quiet:
         say_written(written)
     return code
 

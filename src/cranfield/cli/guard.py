@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NoReturn, TextIO
 
 from cranfield._start import INTERRUPTED
-from cranfield.cli import interrupts
+from cranfield.cli import interrupts, progress
 from cranfield.cli.printing import Note
 from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
 from cranfield.text import printable
@@ -164,7 +164,8 @@ def _where(error: BaseException) -> str:
 def say(text: str) -> None:
     """Print a line on standard error, with control characters spelled out so that they cannot move the cursor."""
     if sys.stderr is not None:
-        print(printable(text), file=sys.stderr)
+        with progress.hidden():
+            print(printable(text), file=sys.stderr)
 
 
 def _discard_output() -> None:

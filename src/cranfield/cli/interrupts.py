@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from cranfield._start import quit_at_once
+from cranfield.cli import progress
 from cranfield.text import INTERRUPTED_AFTER
 
 pressed: list[int] = []
@@ -82,5 +83,6 @@ def printing(text: str) -> Iterator[None]:
     """
     if INTERRUPTED_AFTER not in text:
         check_not_interrupted()
-    yield
+    with progress.hidden():
+        yield
     check_not_interrupted()

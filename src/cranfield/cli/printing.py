@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 import warnings
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cranfield import check
 from cranfield.cli import interrupts
 from cranfield.cli.declare import FIGURE_ENDINGS, MORE, RESULT, Verb, check_ending, declared, flag, option
+from cranfield.cli.progress import Progress, on_terminal
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.notes import shown_notes
 from cranfield.text import counted, printable
@@ -43,8 +42,6 @@ IDENTIFIERS = frozenset(
 USUAL_ORDER = "order: score"
 FIGURES = "report.figures.saving:SUFFIXES"
 MOST_DIGITS = 17
-PATIENCE = 0.5
-"""Seconds of work before a progress bar appears."""
 
 
 class Note(CranfieldWarning):
@@ -64,9 +61,7 @@ class Quiet(Verb):
 
     def progress(self, task: str) -> AbstractContextManager[Progress | None]:
         """A progress bar for a task, on standard error; None with `--quiet`, or if that is not a terminal."""
-        if self.quiet or sys.stderr is None or not sys.stderr.isatty():
-            return nullcontext()
-        return Progress(task)
+        return nullcontext() if self.quiet or not on_terminal() else Progress(task)
 
 
 class Output(Verb):
@@ -408,40 +403,3 @@ def terminal_width(output: str | None = None) -> int | None:
 
 def _in_terminal(output: str | None) -> bool:
     return output is None and sys.stdout is not None and sys.stdout.isatty()
-
-
-class Progress:
-    """A bar on standard error, if the work takes a while.
-
-    It is called with how much is done and how much there is to do.
-    """
-
-    def __init__(self, task: str) -> None:
-        self._task = task
-        self._began = time.monotonic()
-        self._bar: Any = None
-        self._id: Any = None
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def __call__(self, done: int, total: int) -> None:
-        if self._bar is None:
-            if time.monotonic() - self._began < PATIENCE:
-                return
-            self._start()
-        self._bar.update(self._id, completed=done, total=total)
-
-    def _start(self) -> None:
-        from rich.console import Console
-        from rich.progress import Progress as Bar
-
-        self._bar = Bar(console=Console(stderr=True), transient=True)
-        self._id = self._bar.add_task(self._task, total=None)
-        self._bar.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from cranfield.cli import progress
 from cranfield.cli.declare import MORE, flag, option
 from cranfield.cli.printing import Quiet
 
@@ -30,6 +31,7 @@ class Server(Quiet, of=LISTENING):
 
     def ready(self, what: str, url: str) -> None:
         """Print the address of the page, and open it."""
+        progress.end()
         print(f"{what} at {url}", flush=True)
         if not self.quiet:
             print("Stop with Ctrl-C (or SIGTERM); everything is saved.", file=sys.stderr, flush=True)
