@@ -160,7 +160,7 @@ MOVED = {
     **{word: f"labels {word}" for word in ("agree", "merge", "aware")}, "workers": "labels assessors",
     **{word: f"machine {word}" for word in ("label", "audit", "ppi")},
     **{word: f"collection {word}" for word in ("sample-topics", "split", "shard", "design", "stats")},
-    **{word: f"answers {word}" for word in GROUPS["answers"].verbs},
+    **{word: f"answers {word}" for word in GROUPS["answers"].verbs if word not in GROUPS},
     "calibrate": "clicks calibrate", "offpolicy": "clicks offpolicy", "pool-bias": "pool bias",
     "merge-effect": "labels effect", "test": "compare --test NAME", "demo": "eval --sample",
 }  # fmt: skip
