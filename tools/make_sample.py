@@ -113,10 +113,30 @@ def note(number: int) -> str:
     return f"NOTE-{number + 1:04d}"
 
 
+def by_intent(topic: str, grades: Array, judged: list[int]) -> list[str]:
+    """Return the lines of the relevant judged notes by intent: each is relevant to one intent, a fifth also to another.
+
+    Intent 1 has 40% of the notes, intent 2 30%, intent 3 20% and intent 4 10%.
+    """
+    draws = Draws(SEED, int(topic), 1)
+    relevant = [number for number in judged if grades[number] > 0]
+    first = 1 + np.searchsorted([0.4, 0.7, 0.9], draws.uniform(len(relevant)), side="right")
+    other = 1 + np.floor(4 * draws.uniform(len(relevant))).astype(int)
+    also = draws.uniform(len(relevant)) < 0.25  # in a quarter of them, the other is the same
+    lines = []
+    for number, one, two, both in zip(relevant, first.tolist(), other.tolist(), also.tolist(), strict=True):
+        lines.append((one, f"{topic} {one} {note(number)} {grades[number]:.0f}\n"))
+        if both and two != one:
+            lines.append((two, f"{topic} {two} {note(number)} 1\n"))
+    return [line for _, line in sorted(lines)]
+
+
 def make() -> dict[str, str]:
     """Return {file name: text} of the judgments and the runs."""
     decimals = {"bm25": 6, "dense": 7, "fusion": 6, "coord": 1}
     qrels: list[str] = []
+    intents: list[str] = []
+    types: list[str] = []
     runs: dict[str, list[str]] = {run: [] for run in decimals}
     for topic in (element.text or "" for element in ET.parse(SAMPLES / "topics.xml").iterfind("topic/identifier")):
         draws = Draws(SEED, int(topic))
@@ -139,7 +159,14 @@ def make() -> dict[str, str]:
         for scores in pool_only:
             judged.update(ranking(scores)[:EXTRA_POOL_DEPTH].tolist())
         qrels += [f"{topic} 0 {note(number)} {grades[number]:.0f}\n" for number in sorted(judged)]
-    return {"qrels.txt": "".join(qrels)} | {f"{run}.run": "".join(lines) for run, lines in runs.items()}
+        lines = by_intent(topic, grades, sorted(judged))
+        found = sorted({line.split()[1] for line in lines})
+        intents += lines
+        types += [f"{topic} {intent} {'nav' if intent in '34' else 'inf'}\n" for intent in found]
+    judgments = {"qrels.txt": qrels, "intent_qrels.txt": intents, "intent_types.txt": types}
+    return {name: "".join(lines) for name, lines in judgments.items()} | {
+        f"{run}.run": "".join(lines) for run, lines in runs.items()
+    }
 
 
 def main() -> None:

@@ -59,9 +59,23 @@ def tied(run: str) -> int:
 def test_script_makes_the_shipped_bytes(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "tools" / "make_sample.py"), "--out", str(tmp_path)]
     subprocess.run(command, check=True)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["qrels.txt", *(f"{run}.run" for run in RUNS)])
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["qrels.txt", "intent_qrels.txt", "intent_types.txt", *(f"{run}.run" for run in RUNS)]
+    )
     for path in tmp_path.iterdir():
         assert path.read_bytes() == (SAMPLES / path.name).read_bytes(), path.name
+
+
+def test_judgments_by_intent_are_of_the_relevant_documents() -> None:
+    lines = [line.split() for line in (SAMPLES / "intent_qrels.txt").read_text().splitlines()]
+    best: dict[str, dict[str, int]] = {}
+    for topic, _, document, grade in lines:
+        grades = best.setdefault(topic, {})
+        grades[document] = max(grades.get(document, 0), int(grade))
+    relevant = {t: {d: g for d, g in grades.items() if g} for t, grades in read_qrels().items() if any(grades.values())}
+    assert best == relevant
+    types = {tuple(line.split()[:2]) for line in (SAMPLES / "intent_types.txt").read_text().splitlines()}
+    assert types == {(topic, intent) for topic, intent, *_ in lines}
 
 
 def test_every_topic_is_judged_with_grades_0_to_3() -> None:

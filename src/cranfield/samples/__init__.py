@@ -17,6 +17,10 @@ class Sample:
     """JSON-lines with the texts (`doc_id`, `title`, `text`) of the first documents for topics 101 to 112."""
     intents: str
     """The intents of three topics, between tabs: topic, intent, text, type (inf or nav), probability."""
+    intent_qrels: str
+    """Judgments by intent (topic, intent, document, grade), of up to four drawn intents per topic."""
+    intent_types: str
+    """The types of these intents: topic, intent, inf or nav."""
 
 
 def sample() -> Sample:
@@ -41,4 +45,6 @@ def sample() -> Sample:
         topics=str(here / "topics.xml"),
         notes=str(here / "notes.jsonl"),
         intents=str(here / "intents.tsv"),
+        intent_qrels=str(here / "intent_qrels.txt"),
+        intent_types=str(here / "intent_types.txt"),
     )
