@@ -37,6 +37,7 @@ BELOW = {
     ("cli", "cli/options"): "printed scores name the options of a verb",
     ("collection", "building/topic_sets"): "the functions for users choose topics and plan studies",
     ("meta", "online/prediction"): "the functions for users compare measures with live traffic",
+    ("meta/study", "papers"): "a step of a study computes the worked examples of a text",
 }
 """{(folder, folder below it that it imports from): why}."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from coverage_page import coverage_page
+from paper_pages import paper_pages
 
 from cranfield import comparison
 from cranfield.building.merging import MERGING_METHODS, MergingMethod
@@ -265,7 +266,7 @@ def online_row(measure: type[OnlineMeasure]) -> str:
 
 def main() -> None:
     pages = {"measures.md": measures_page(), "tests.md": tests_page(), "merging.md": merging_page()}
-    pages |= {"online_measures.md": online_page(), "intervals.md": coverage_page()}
+    pages |= {"online_measures.md": online_page(), "intervals.md": coverage_page(), **paper_pages()}
     for name, page in pages.items():
         path = DOCS / name
         if "--check" not in sys.argv:

@@ -28,7 +28,7 @@ GUIDES = {
 PYTHON = ("python", "frames")
 PROJECT = ("everything", "speed", "intervals", "benchmarks", "contributing", "changelog", "fuzzing")
 """Pages of the reference about Python, and about the project."""
-FOLDERS = {"how_to": "How-to", "concepts": "Concepts", "coming_from": "Switching"}
+FOLDERS = {"how_to": "How-to", "concepts": "Concepts", "papers": "Papers", "coming_from": "Switching"}
 """Folders of docs/, with the title of their part."""
 OTHERS = ("index", "tutorial", "guides", "gallery", "tests")
 
@@ -55,7 +55,7 @@ def navigation(
     return [
         {"Start": "index.md"}, {"Tutorial": "tutorial.md"}, {FOLDERS["how_to"]: parts["how_to"]},
         {FOLDERS["concepts"]: parts["concepts"]}, {"Guides": guides(folder)}, {"Reference": reference},
-        {FOLDERS["coming_from"]: parts["coming_from"]},
+        {FOLDERS["papers"]: parts["papers"]}, {FOLDERS["coming_from"]: parts["coming_from"]},
     ]  # fmt: skip
 
 

@@ -140,6 +140,8 @@ def test_every_method_runs_in_a_study(folder: Path) -> None:
         "gains": {"gains": ["1", "3"], "measures": ["nDCG@3"]},
         "reproduce": {"baseline": ["run0", "run1"], "advanced": ["run2", "run3"]},
         "tests": {"simulations": 20, "resamples": 20},
+        "worked-examples": {"text": "course2015"},
+        "errata": {"text": "course2015"},
     }
     plan = plan_of(
         {

@@ -259,8 +259,7 @@ def anova(
         ),
     ] = "II",
     one_way: Annotated[
-        bool,
-        about("Leave the topics out of the model, as if every system had a sample of topics of its own.", rare=True),
+        bool, about("Leave the topics out of the model, as if every system had a sample of topics of its own.")
     ] = False,
     **settings: Unpack[LayoutSettings],
 ) -> Anova:

@@ -24,6 +24,7 @@ import numpy as np
 
 import cranfield
 from cranfield.assessed.given_runs import distinct_names
+from cranfield.assessed.intent_files import DISTRIBUTIONS
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import expand, write_bytes
@@ -192,7 +193,7 @@ class Inputs:
         """How runs are joined with judgments; side files by their hash."""
         assert collection.qrels is not None
         join = dict(collection.join)
-        join |= {name: self._sum(join[name]) for name in FILES if name in join}
+        join |= {name: self._sum(join[name]) for name in FILES if name in join and join[name] not in DISTRIBUTIONS}
         if "dimensions" in join:
             join["dimensions"] = {name: self._sum(path) for name, path in join["dimensions"].items()}
         return {"qrels": self._sum(collection.qrels), "join": join, "missing": collection.missing}

@@ -23,8 +23,8 @@ from cranfield.collection.source import PathLike, write_bytes
 from cranfield.declared.operation import about, operation
 from cranfield.errors import CranfieldError
 from cranfield.meta.study.inputs import Cache, Inputs, key_of, make_folder, table_from_plain, table_to_plain
-from cranfield.meta.study.study_file import Collection, Study, Task, read_study
-from cranfield.meta.study.study_methods import COLLECTION, LISTS, MEASURES
+from cranfield.meta.study.study_file import Collection, Given, Study, Task, read_study
+from cranfield.meta.study.study_methods import ALONE, COLLECTION, LISTS, NOTHING
 from cranfield.notes import caution_note, notes_elsewhere
 from cranfield.record import Columns, Record, columns_of
 from cranfield.table import Column, Table, escape_markdown, headings
@@ -116,6 +116,7 @@ class Outcome(Record):
 def run_study(
     study: Study | PathLike,
     *,
+    given: Given | None = None,
     modules: Annotated[
         Iterable[str],
         about(
@@ -132,15 +133,14 @@ def run_study(
     Scores and results are cached under a hash of the files, the measures, the options and the code, so that a second
     run of a study, or of one that was stopped, computes only what is new. A step that fails is listed in the outcome
     and in the report, and the other steps still run. `modules` names the modules that the study may import for measures
-    `module:name`. `figures` describes the figures of a result (see `cranfield.report.figures.result_figures`);
+    `module:name`. `given` has judgments and runs for a study that names none, such as those that come with this
+    package. `figures` describes the figures of a result (see `cranfield.report.figures.result_figures`);
     they are cached with it.
     """
-    plan = study if isinstance(study, Study) else read_study(study, modules)
+    plan = study if isinstance(study, Study) else read_study(study, modules, given)
     make_folder(plan.output)
     inputs = Inputs(plan, Cache(plan.cache))
-    pairs: list[tuple[Task, Collection | None]] = [(task, None) for task in plan.tasks if task.method.takes == MEASURES]
-    for collection in plan.collections:  # one after the other, so that the scores of only one are in memory
-        pairs += [(task, collection) for task in plan.tasks if collection.name in task.collections]
+    pairs = _steps(plan)
     steps: list[Step] = []
     sections: list[str] = []
     results: dict[tuple[str, str], Result] = {}
@@ -158,11 +158,25 @@ def run_study(
             if result is not None:
                 results[task.label, name] = result
             steps.append(Step(task.label, task.method.name, name, state, time.monotonic() - began, files, error))
-            sections.append(section(plan, task.label, name, result.tables if result else {}, error))
+            sections.append(section(plan, task, name, result.tables if result else {}, error))
     report(progress, len(pairs) * PARTS, len(pairs) * PARTS)
     path = os.path.join(plan.output, plan.report)
     write_bytes(path, page(plan, sections).encode("utf-8", "backslashreplace"))
     return Outcome(plan.title, plan.output, path, tuple(steps), results)
+
+
+def _steps(plan: Study) -> list[tuple[Task, Collection | None]]:
+    """The steps in the order in which they are done.
+
+    With one collection, that of the file; with several, one after the other, so that the scores of only one are in
+    memory.
+    """
+    if len(plan.collections) == 1:
+        return [(task, plan.collections[0] if task.collections else None) for task in plan.tasks]
+    pairs: list[tuple[Task, Collection | None]] = [(task, None) for task in plan.tasks if task.method.takes in ALONE]
+    for collection in plan.collections:
+        pairs += [(task, collection) for task in plan.tasks if collection.name in task.collections]
+    return pairs
 
 
 def _result(
@@ -207,7 +221,7 @@ def _compute(inputs: Inputs, task: Task, collection: Collection | None, progress
     measures = list(plan.measures_of(task, collection))
     available: dict[str, Any] = {"progress": progress}
     if collection is None:
-        arguments: tuple[Any, ...] = (measures,)
+        arguments: tuple[Any, ...] = () if method.takes == NOTHING else (measures,)
     elif method.takes in (COLLECTION, LISTS):
         available |= {"measures": measures, "missing": collection.missing}
         available |= {"options": collection.options, "teams": collection.teams}
@@ -278,10 +292,12 @@ STYLE = (
 )
 
 
-def section(study: Study, label: str, collection: str, tables: Mapping[str, Table], error: str) -> str:
+def section(study: Study, task: Task, collection: str, tables: Mapping[str, Table], error: str) -> str:
     """The tables of one method on one collection, or its error."""
-    html = study.report.endswith(".html")
+    html, label = study.report.endswith(".html"), task.label
     blocks = [_heading(f"{label} on {collection}" if collection else label, 2, html)]
+    if task.about:
+        blocks.append(f"<p>{escape(task.about)}</p>" if html else escape_markdown(task.about))
     if error:
         blocks.append(f"<p>failed: {escape(error)}</p>" if html else escape_markdown(f"failed: {error}"))
     for suffix, table in tables.items():

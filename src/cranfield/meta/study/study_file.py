@@ -6,12 +6,15 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import cranfield
 from cranfield import check
+from cranfield.assessed.intent_files import DISTRIBUTIONS
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.collection.config_files import read_yaml
 from cranfield.collection.doors import check_json, reads, whole_lines
@@ -20,7 +23,8 @@ from cranfield.declared.operation import check_setting
 from cranfield.declared.settings import NO_DEFAULT, Setting
 from cranfield.errors import DataError, UsageError
 from cranfield.measures import parse_many
-from cranfield.meta.study.study_methods import COLLECTION, LISTS, MEASURES, METHODS, Method
+from cranfield.meta.study.study_methods import ALONE, COLLECTION, LISTS, MEASURES, METHODS, NOTHING, Method
+from cranfield.samples import sample
 from cranfield.scores.score_input import MISSING_RULES
 from cranfield.text import cut, shown
 
@@ -32,9 +36,13 @@ JOINING = (
     "together",
 )  # fmt: skip
 """Keys of a collection that say how runs are joined with judgments: those of `JoinOptions`."""
-TOP = ("title", "output", "cache", "report", "seed", "measures", "collections", "methods")
+TOP = ("title", "output", "cache", "report", "seed", "needs", "measures", "collections", "methods")
+INTENTS = "intents"
+"""What a study may need of its judgments: intents."""
+READY = Path(cranfield.__file__).parent / "papers"
+"""The folder of the studies that come with this package."""
 OF_COLLECTION = ("qrels", "runs", "scores", "teams", "measures", "missing", *JOINING)
-OF_METHOD = ("method", "collections", "measures")
+OF_METHOD = ("method", "collections", "measures", "about")
 REPORTS = (".md", ".html")
 LONGEST_PATH = 1_000
 SEED = Setting(0, least=0, below=2**64, kind="int")
@@ -97,6 +105,8 @@ class Task:
     measures: tuple[str, ...]
     """Empty: use those of the collection."""
     options: dict[str, Any]
+    about: str = ""
+    """A sentence for the report, such as which table of a paper it is."""
 
 
 @dataclass(frozen=True)
@@ -121,21 +131,90 @@ class Study:
         return tuple(name for key in task.method.holding("measures") for name in task.options.get(key, ()))
 
 
+@dataclass(frozen=True)
+class Given:
+    """Judgments and runs for the collections of a study that name no files."""
+
+    qrels: str
+    runs: tuple[str, ...]
+    join: Mapping[str, Any] = field(default_factory=dict)
+    """How runs are joined with judgments, where the collection does not say it: keys of `JoinOptions`."""
+    by_intent: Given | None = None
+    """The same by intent, for a study that needs intents."""
+
+    @staticmethod
+    def sample() -> Given:
+        """The bundled sample collection."""
+        files = sample()
+        by_intent = Given(files.intent_qrels, files.runs, {"intent_types": files.intent_types})
+        return Given(files.qrels, files.runs, by_intent=by_intent)
+
+
+def ready_studies() -> dict[str, str]:
+    """{name: title} of the studies that come with this package.
+
+    >>> ready_studies()["sakai2007"].partition(",")[0]
+    'Sakai 2007'
+    """
+    return {path.stem: tomllib.loads(path.read_text("utf-8"))["title"] for path in sorted(READY.glob("*.toml"))}
+
+
 @reads
-def read_study(path: PathLike, modules: Iterable[str] = ()) -> Study:
+def read_study(path: PathLike, modules: Iterable[str] = (), given: Given | None = None) -> Study:
     """Read and check a study file; an error about an unknown key names the nearest known one.
+
+    The studies that come with this package are named without a folder: `sakai2007` or `sakai2007.toml`, unless there is
+    a file of that name. Collections that name no files, or the only one if the study has none, are those of `given`.
 
     A measure `module:name` is code of that module. A study may be from somebody else, so only the modules named here
     are imported.
     """
     name = os.fspath(path)
+    ready = READY / f"{name.removesuffix('.toml')}.toml"
+    if os.path.basename(name) == name and not os.path.exists(name):
+        if ready.is_file():
+            content = tomllib.loads(ready.read_text("utf-8"))
+            return plan_of(content, ready.name, modules, given)
+        if not os.path.splitext(name)[1]:
+            raise check.nearest(name, list(ready_studies()), "study")
     suffix = os.path.splitext(name)[1].lower()
     if suffix not in (".toml", ".yaml", ".yml", ".json"):
         raise UsageError(f"{name}: unknown format, the name must end in .toml, .yaml, .yml or .json")
     text = unmarked(read_bytes(name, partial(_check_block, name, suffix))).decode("utf-8", "replace")
     if suffix in (".yaml", ".yml"):
-        return plan_of(read_yaml(text, name), name, modules)
-    return plan_of(_content(text, name, suffix), name, modules)
+        return plan_of(read_yaml(text, name), name, modules, given)
+    return plan_of(_content(text, name, suffix), name, modules, given)
+
+
+def _filled(content: Any, path: str, given: Given | None) -> Any:
+    """The content of a study with the files of `given` in each collection that names none."""
+    if given is None or not isinstance(content, dict):
+        return content
+    if content.get("needs") == INTENTS and given.by_intent is not None:
+        given = given.by_intent
+    collections = content.get("collections") or {"collection": {}}
+    lacking = [
+        name
+        for name, keys in collections.items()
+        if isinstance(keys, dict) and not keys.keys() & {"qrels", "runs", "scores"}
+    ]
+    if not lacking:
+        raise UsageError(f"{path}: its collections name their files; leave out {given.qrels!r}")
+    join: dict[str, Any] = {
+        key: _from_here(value, path) if key in FILES else value for key, value in given.join.items()
+    }
+    if "dimensions" in join:
+        join["dimensions"] = {name: _from_here(file, path) for name, file in join["dimensions"].items()}
+    own = {"qrels": _from_here(given.qrels, path), "runs": [_from_here(run, path) for run in given.runs]}
+    filled = {name: {**join, **own, **collections[name]} for name in lacking}
+    return {**content, "collections": {**collections, **filled}}
+
+
+def _from_here(name: str, path: str) -> str:
+    """A file that is named from the current folder, as a study in another folder names it."""
+    if not os.path.dirname(path) or name.startswith("irds:") or name in DISTRIBUTIONS:
+        return name
+    return os.path.abspath(name)
 
 
 def _check_block(name: str, suffix: str, head: bytes) -> None:
@@ -216,7 +295,13 @@ class _Section:
             raise UsageError(
                 f"{self.path}: {self.name or 'the study'}: {shown(name)} is too long for the name of a file"
             )
-        return name if name == "-" or name.startswith("irds:") else os.path.join(os.path.dirname(self.path), name)
+        if name == "-" or name.startswith("irds:") or self._is_word(name):
+            return name
+        return os.path.join(os.path.dirname(self.path), name)
+
+    def _is_word(self, name: str) -> bool:
+        """Whether this is a distribution of intents rather than a file, such as uniform."""
+        return name in DISTRIBUTIONS and self.values.get("intent_probabilities") == name
 
     def measures(self, key: str = "measures") -> tuple[str, ...]:
         """The usual names of measures, each once; unknown names may be in files of scores, and are kept."""
@@ -242,11 +327,14 @@ class _Section:
         check_setting(self.path, self.key(key), value, setting)
 
 
-def plan_of(content: Any, path: str = "study", modules: Iterable[str] = ()) -> Study:
+def plan_of(content: Any, path: str = "study", modules: Iterable[str] = (), given: Given | None = None) -> Study:
     """The study that a mapping describes; paths in it are relative to the folder of `path`."""
+    content = _filled(content, path, given)
     allowed = (modules,) if isinstance(modules, str) else tuple(modules)
     top = _Section(content, path, modules=allowed)
     top.check_keys(TOP)
+    if "needs" in top.values:
+        check.one_of(path, (INTENTS,), needs=top.text("needs"))
     stem = os.path.splitext(os.path.basename(path))[0]
     top.values.setdefault("output", f"{stem}-results")
     output = top.file("output")
@@ -314,7 +402,8 @@ def _task(label: str, section: _Section, collections: list[str], seed: Any) -> T
     options |= {key: list(section.measures(key)) for key in method.holding("measures") if key in options}
     if seed is not None and "seed" in known:
         options.setdefault("seed", seed)
-    return Task(label, method, () if method.takes == MEASURES else chosen, section.measures(), options)
+    about = section.text("about") if "about" in section.values else ""
+    return Task(label, method, () if method.takes in ALONE else chosen, section.measures(), options, about)
 
 
 def _check(study: Study) -> None:
@@ -324,8 +413,10 @@ def _check(study: Study) -> None:
         where = f"{study.path}: methods.{task.label}"
         if task.method.takes == MEASURES:
             _check_measures(study.measures_of(task, None), where)
-        elif not task.collections:
-            raise UsageError(f"{where}: no collection; give one, such as a table [collections.robust04]")
+        elif task.method.takes != NOTHING and not task.collections:
+            raise UsageError(
+                f"{where}: no collection; give judgments and runs, or a table such as [collections.robust04]"
+            )
         for collection in (by_name[name] for name in task.collections):
             if not collection.scores:
                 _check_measures((*study.measures_of(task, collection), *study.further_measures(task)), where)

@@ -11,28 +11,37 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
+
 from cranfield.check import nearest
+from cranfield.comparison.anova.anova import Anova, anova
 from cranfield.declared.operation import about, operation, settings_of
 from cranfield.declared.settings import NO_DEFAULT, Setting
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.meta.reproduction.reproduction import Depth, Persistence, Reproduction, Union, reproduce
+from cranfield.record import Columns, Record, table_of
+from cranfield.scores.scores import Scores
 from cranfield.table import Table, headings
 
 if TYPE_CHECKING:  # these import most of meta-evaluation
     from cranfield.assessed.join_options import JoinOptions
     from cranfield.collection.run import Run
 
-SCORES, COLLECTION, LISTS, MEASURES = "scores", "collection", "lists", "measures"
-"""What a method works on: scores; judgments and runs, also as joined lists; or measures, whatever the collection."""
-INPUTS = {"scores": SCORES, "data": SCORES, "qrels": COLLECTION, "lists": LISTS, "measures": MEASURES}
+SCORES, COLLECTION, LISTS, MEASURES, NOTHING = "scores", "collection", "lists", "measures", "nothing"
+"""What a method works on: scores; judgments and runs, also as joined lists; measures, whatever the collection; or only
+its options."""
+INPUTS = {
+    "scores": SCORES, "data": SCORES, "qrels": COLLECTION, "lists": LISTS, "measures": MEASURES, "text": NOTHING,
+}  # fmt: skip
+ALONE = (MEASURES, NOTHING)
+"""What a method works on that needs no collection."""
 """What a method works on, by the name of the first parameter of its function."""
 OF_STUDY = ("progress", "threads", "options", "missing", "teams", "measures")
 """Settings that come from the collection, or on which no result depends."""
 TABLES = {
     "compare": {"": "ranking"},
     "power": {"": "table", "overlap": "overlap", "asl": "asl_table"},
-    "power-by-test": {"": "table", "agreement": "agreement_data", "asl": "asl_table"},
     "swap": {"": "table", "curves": "curves"},
     "concord": {"": "table", "pairs": "pairs"},
     "loo": {"": "table", "contributions": "contribution_table", "runs": "run_table"},
@@ -85,7 +94,6 @@ METHODS = {
     for method in (
         Method("compare", "which systems differ", "comparison:compare"),
         Method("power", "how many pairs of systems a measure separates", "meta:power"),
-        Method("power-by-test", "which pairs several tests separate", "meta:power_by_test"),
         Method("swap", "how often another topic set would reverse a difference", "meta:swap"),
         Method("correlate", "do measures rank systems alike", "meta:correlate"),
         Method("concord", "which measures agree with a gold standard", "meta:concord"),
@@ -107,6 +115,13 @@ METHODS = {
         ),
         Method("tests", "which significance test to trust", "meta:tests"),
         Method("meaningful", "which conclusions survive a change of scale", "meta:meaningful"),
+        Method(
+            "anova",
+            "how much of the variance is due to topics and to systems",
+            "meta.study.study_methods:anova_by_measure",
+        ),
+        Method("worked-examples", "do we compute the numbers that a text works out", "papers:worked_examples"),
+        Method("errata", "what is wrong in a text", "papers:errata"),
     )
 }
 
@@ -133,6 +148,44 @@ def _toml(name: str, setting: Setting) -> str:
     if isinstance(default, bool):
         return f"{name} = {str(default).lower()}"
     return f"{name} = {list(default) if isinstance(default, tuple) else default!r}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AnovaByMeasure(Record):
+    """A two-way analysis of variance for each measure."""
+
+    scores: Scores
+    analyses: tuple[Anova, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(note for each in self.analyses for note in each.notes))
+
+    def columns(self) -> Columns:
+        """measure, source, ss, df, ms, f, p, omega2; a row per measure and source."""
+        parts = [each.columns() for each in self.analyses]
+        sizes = [len(part["source"]) for part in parts]
+        measure = np.repeat(np.array([each.measure for each in self.analyses], dtype=object), sizes)
+        names = ("source", "ss", "df", "ms", "f", "p", "omega2")
+        return {"measure": measure, **{name: np.concatenate([part[name] for part in parts]) for name in names}}
+
+    def table(self) -> Table:
+        """A row per measure and source, as Ferro & Maistro 2024 Table 1."""
+        heads = {"ss": "SS", "df": "DF", "ms": "MS", "f": "F", "omega2": "ω²"}
+        shown = {heads.get(name, name): column for name, column in self.columns().items()}
+        return table_of(shown, caption="Analysis of variance: topic + system", notes=self.notes)
+
+
+@operation
+def anova_by_measure(
+    scores: Scores, *, one_way: Annotated[bool, about("Leave the topics out of the model.")] = False
+) -> AnovaByMeasure:
+    """Topics × systems, for each measure; see `anova`.
+
+    Reference: Ferro & Maistro 2024 (7), (8)
+    """
+    analyses = tuple(anova(scores, measure, one_way=one_way) for measure in scores.measures)
+    return AnovaByMeasure(scores, analyses)
 
 
 @operation

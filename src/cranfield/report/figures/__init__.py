@@ -33,7 +33,6 @@ from cranfield.report.figures.describe.label_figures import (
     describe_assessor_agreement,
     describe_assessor_confusion,
     describe_discovery,
-    describe_label_errors,
     describe_method_ranks,
     describe_posterior_entropy,
 )
@@ -46,7 +45,6 @@ from cranfield.report.figures.describe.meta_figures import (
     describe_informativeness,
     describe_rank_changes,
     describe_robustness,
-    describe_shares,
     describe_spacing,
     describe_swap_rates,
 )
@@ -109,7 +107,6 @@ __all__ = [
     "describe_intervals",
     "describe_judge_confusion",
     "describe_judge_ranks",
-    "describe_label_errors",
     "describe_levels",
     "describe_log_measure",
     "describe_method_ranks",
@@ -124,7 +121,6 @@ __all__ = [
     "describe_residuals",
     "describe_robustness",
     "describe_sessions",
-    "describe_shares",
     "describe_spacing",
     "describe_swap_rates",
     "describe_topic_leniency",

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from cranfield import __version__
+from cranfield.assessed.intent_files import DISTRIBUTIONS
 from cranfield.collection.source import expand
 from cranfield.meta.study.study import Outcome, Step
 from cranfield.meta.study.study_file import FILES, Collection, Study, Task
@@ -109,12 +110,13 @@ def _files(collection: Collection) -> list[tuple[str, str]]:
     for what, patterns in (("run", collection.runs), ("scores", collection.scores)):
         files += [(what, path) for path in (expand(patterns) if patterns else ())]
     side = {"teams": collection.teams, **{name: collection.join.get(name) for name in FILES}}
-    return files + [(name.replace("_", " "), path) for name, path in side.items() if isinstance(path, str)]
+    named = {name: path for name, path in side.items() if isinstance(path, str) and path not in DISTRIBUTIONS}
+    return files + [(name.replace("_", " "), path) for name, path in named.items()]
 
 
 def _method(task: Task, outcome: Outcome) -> Content:
     """The figures and tables of a method, one collection after the other."""
-    text = [f"{task.method.question[0].upper()}{task.method.question[1:]}."]
+    text = [task.about or f"{task.method.question[0].upper()}{task.method.question[1:]}."]
     if task.options:
         text.append(f"Options: {', '.join(f'{name} = {_shown(value)}' for name, value in task.options.items())}.")
     blocks: list[Block] = []

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from cranfield.papers.worked import TEXTS
 from cranfield.samples import Sample
 from tests.cli.conftest import Cranfield
 
@@ -84,3 +85,17 @@ def test_meta_lists_its_verbs_and_help_finds_it(cranfield: Cranfield) -> None:
         assert done.code == 0
         assert "$ cranfield meta study study.toml" in done.out
     assert "did you mean 'study'?" in cranfield("meta", "studdy").err
+
+
+def test_studies_of_texts_are_listed_and_run(
+    cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    listed = cranfield("meta", "study", "--list").out
+    assert all(name in listed for name in TEXTS)
+    done = cranfield("meta", "study", "course2015", "--sample", "--quiet")
+    assert done.code == 0, done.err
+    assert "course2015-results" in done.out
+    done = cranfield("meta", "study", "course2051", "--sample")
+    assert done.code == 2
+    assert "did you mean 'course2015'" in done.err
