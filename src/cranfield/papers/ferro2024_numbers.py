@@ -159,7 +159,7 @@ TEXT = Text(
         ),
         Erratum(
             "§7.1",
-            "whenever a Papaya tree is taller than a Banana one, any measure of height assigns a higher number to the "
+            "where a Papaya tree is taller than a Banana one, a measure of height assigns a higher number to the "
             "Banana tree",
             "to the Papaya tree",
             "The representation condition of Fig. 18: the taller tree has the higher number.",

@@ -111,7 +111,7 @@ TEXT = Text(
         Erratum(
             "§5.3, Table 3",
             "max. is the maximum overall absolute difference",
-            "max. is the largest mean score of any run",
+            "max. is the largest mean score of a run",
             "RR on NTCIR-5 Japanese has 1.0000 there. As a difference of means this would need a run with RR = 1 on "
             "all topics of a sample and a run with RR = 0 on all of them, among the 30 best runs. As a mean score it "
             "needs only a sample in which the best run is right at rank 1. So (ii)/(iii) is a share of the best mean "

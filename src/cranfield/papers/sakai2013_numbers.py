@@ -98,7 +98,7 @@ TEXT = Text(
         ),
         Erratum(
             "§5.3, footnote 11",
-            "DIN#-nDCG will never outperform D#-nDCG in discriminative power",
+            "DIN#-nDCG cannot outperform D#-nDCG in discriminative power",
             "does not follow",
             "Fewer data points lower the differences of means, but may lower their variance more. Table 4 says that "
             "DIN#-nDCG finds no pair that D#-nDCG does not find in these data; it says nothing about other data.",
@@ -107,7 +107,7 @@ TEXT = Text(
             "§5.3, Table 5",
             "1/1 for DIN#-nDCG and P+Q#",
             "not both this and the other columns",
-            "If τ = 1, both measures rank the runs alike, so that their correlations with any third measure are the "
+            "If τ = 1, both measures rank the runs alike, so that their correlations with a third measure are the "
             "same. But I-rec has .92/.94 with one and .94/.93 with the other, α-nDCG .80/.94 and .78/.84, and D#-nDCG "
             ".99/.99 and .95/.95.",
         ),

@@ -105,7 +105,7 @@ TEXT = Text(
             "§2.2, (19)",
             "the normalisation factor N is set to zero if normalisation is not required",
             "set to one",
-            "U is a sum divided by N, so that N = 0 has no value, and N = 1 leaves the sum as it is.",
+            "U is a sum divided by N, so that N = 0 has no value, and N = 1 leaves the sum alone.",
         ),
         Erratum(
             "§2.2, S-measure and §3.3, (43)-(45)",
