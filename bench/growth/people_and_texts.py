@@ -95,6 +95,11 @@ def passages(folder: Path, topics: int) -> None:
         ))  # fmt: skip
 
 
+def item_labels(folder: Path, items: int) -> None:
+    for shift, name in enumerate(("gold", "mine")):
+        rows(folder / f"{name}.csv", "item,label", (f"i{n},c{(n + shift * (n % 7 == 0)) % 5}" for n in range(items)))
+
+
 def verticals(folder: Path, topics: int) -> None:
     rows(folder / "qrels.txt", "", (f"t{n} 0 d{k} {k % 3}" for n in range(topics) for k in range(10)))
     rows(folder / "orientation.tsv", "topic\tvertical\torientation", (

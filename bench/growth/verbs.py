@@ -159,6 +159,7 @@ ENTRIES: dict[str, list[Case] | str] = {
     "answers citations": [grows("topics", "citations.tsv", people.answers)],
     "answers one-click": [grows("topics", "mine.jsonl --iunits iunits.tsv --spans spans.tsv", people.one_click)],
     "answers passages": [grows("topics", "spans.tsv mine.tsv other.tsv", people.passages)],
+    "answers labels": [grows("items", "gold.csv mine.csv", people.item_labels)],
     "answers verticals": [
         grows("topics", "qrels.txt mine.tsv other.tsv --orientation orientation.tsv", people.verticals)
     ],

@@ -1,7 +1,8 @@
 """Notes of results: sentences below a table, of which a reader first sees the most important ones.
 
-A note is a text. `caution_note` marks one that warns of a wrong reading of the numbers, `method_note` one that only
-says how they were computed. Other notes are facts about the data, or explain signs of the table.
+A note is a text. `lead_note` marks the one without which no number can be cited, such as the test and its correction,
+`caution_note` one that warns of a wrong reading of the numbers, `method_note` one that only says how they were
+computed. Other notes are facts about the data, or explain signs of the table.
 """
 
 from __future__ import annotations
@@ -32,9 +33,23 @@ class _MethodNote(_Weighed):
     weight: ClassVar[int] = 0
 
 
-class _Interruption(_Weighed):
+class _Lead(_Weighed):
     __slots__ = ()
     weight: ClassVar[int] = 3
+
+
+class _Interruption(_Weighed):
+    __slots__ = ()
+    weight: ClassVar[int] = 4
+
+
+def lead_note(text: str) -> str:
+    """The note that says what the numbers are: the test, its level and its correction; shown before all cautions.
+
+    >>> by_importance([caution_note("too few"), lead_note("t test, holm")])
+    ['t test, holm', 'too few']
+    """
+    return _Lead(text)
 
 
 def caution_note(text: str) -> str:
@@ -96,7 +111,7 @@ def _weight(note: str) -> int:
     return _Caution.weight if note.startswith("caution:") else _Weighed.weight
 
 
-_KINDS = {kind.weight: kind for kind in (_Weighed, _Caution, _MethodNote, _Interruption)}
+_KINDS = {kind.weight: kind for kind in (_Weighed, _Caution, _MethodNote, _Lead, _Interruption)}
 
 
 def notes_to_plain(notes: Sequence[str]) -> list[tuple[int, str]]:

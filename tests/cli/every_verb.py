@@ -132,6 +132,8 @@ FILES = {
     "passages.tsv": "topic\tdoc\tstart\tend\trank\nT1\tD1\t5\t15\t1\n",
     "pages.tsv": "topic\tblock\tvertical\tdoc\nT1\t1\tX1\tD1\n",
     "orientation.tsv": "topic\tvertical\torientation\nT1\tX1\t1\n",
+    "gold-classes.csv": "item,label\nD1,1\nD2,2\n",
+    "classes.csv": "item,label\nD1,1\nD2,1\n",
     "sessions.jsonl": _json_lines(
         {"session": "X1", "topic": "T1", "query": 1, "list": ["D1", "D2"], "clicks": [{"doc": "D2", "time": 3}]}
     ),
@@ -230,6 +232,7 @@ WORDS = {
     "answers one-click": "texts.jsonl --iunits iunits.tsv --spans spans.tsv",
     "answers passages": "relevant.tsv passages.tsv",
     "answers verticals": "qrels.txt pages.tsv --orientation orientation.tsv",
+    "answers labels": "gold-classes.csv classes.csv",
     "validate": "qrels.txt a.run topics.tsv --rules rules.toml",
     "convert": "qrels.txt out.parquet",
     "fuse": "a.run b.run -o out.run",

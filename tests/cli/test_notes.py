@@ -82,13 +82,15 @@ def test_a_table_ends_with_two_notes_and_the_number_of_the_others_which_why_show
     assert short[:-1] == full[: len(short) - 1]
 
 
-def test_cautions_come_before_what_describes_the_method(cranfield: Cranfield) -> None:
+def test_the_test_comes_first_and_cautions_before_what_describes_the_method(cranfield: Cranfield) -> None:
     lines = cranfield("compare", "--sample", "-m", "AP", "--why").out.splitlines()
-    (method,) = [place for place, line in enumerate(lines) if line.startswith("t test, two-sided")]
+    (test,) = [place for place, line in enumerate(lines) if line.startswith("t test, two-sided")]
+    (method,) = [place for place, line in enumerate(lines) if "comparisons together" in line]
     warned = [
         place for place, line in enumerate(lines) if "left out" in line or line.startswith(("caution", "missing"))
     ]
     assert len(warned) >= 3
+    assert test < min(warned)
     assert max(warned) < method
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections import defaultdict
+from pathlib import Path
 
 from cranfield.cli import every_verb, find
 from cranfield.cli.declare import Parameter, declared
 
+NAMED = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
 KINDS = {
     "--by": "a breakdown of the result: by classes of topics in a file, by a column of a log, or by what labels have",
     "--columns": "names of columns; those of a log also name tables, as in events.time=when",
@@ -89,3 +93,21 @@ def test_one_thing_has_one_name() -> None:
         labels[parameter.help].add(parameter.label)
     labels.pop("{names}.")
     assert {sentence: names for sentence, names in labels.items() if len(names) > 1} == {}
+
+
+OF_OTHERS = {
+    "--by", "--format", "--history", "--per-topic", "--plot", "--rel", "--role", "--save", "--scores", "--shares",
+    "--systems", "--topic",
+}  # fmt: skip
+"""Options that a verb names because another verb, or another program, has them."""
+
+
+def test_a_verb_names_the_options_that_it_has() -> None:
+    """A renamed option leaves no old name in help or in messages."""
+    unknown = []
+    for verb in every_verb():
+        declared_here = {spelling for each in declared(find(verb)) for spelling in each.spellings}
+        lines = Path(inspect.getsourcefile(find(verb)) or "").read_text("utf-8").splitlines()
+        words = {word for line in lines if not line.startswith("cranfield ") for word in NAMED.findall(line)}
+        unknown += [f"{verb}: {word}" for word in sorted(words - declared_here - {"--help", "--help-all"} - OF_OTHERS)]
+    assert unknown == []

@@ -86,8 +86,9 @@ def test_scales_as_measures_declare_them(measure: str, holds: bool | None) -> No
 
 
 def test_each_test_states_why_it_needs_an_interval_scale() -> None:
-    assert "it uses means" in interval_scale("AP").says
-    assert "ranks differences" in interval_scale("AP", RANKS_DIFFERENCES).says
+    assert interval_scale("AP").says == "means need an interval scale; AP is not on one"
+    assert interval_scale("AP", RANKS_DIFFERENCES).says.startswith("ranks of differences need an interval scale")
+    assert "Ferro & Maistro" in interval_scale("AP").source  # not in the line, but below it for those who ask
 
 
 def test_checking_all_pairs_at_once_equals_checking_each() -> None:
@@ -109,7 +110,7 @@ def test_checking_all_pairs_at_once_equals_checking_each() -> None:
     assert [assumption.name for assumption in ordinal] == ["topics", "zeros"]
     ranks = check_matrices([(Matrix.of(values, "AP"), first, second)], normal=False, needs=RANKS_DIFFERENCES)
     assert [assumption.name for assumption in ranks] == ["topics", "zeros", "scale"]
-    assert "ranks differences" in ranks[-1].says
+    assert "ranks of differences" in ranks[-1].says
 
 
 def test_normal_differences_raise_no_doubt() -> None:

@@ -12,6 +12,7 @@ from statsmodels.stats.multitest import multipletests
 import cranfield as cf
 from cranfield.comparison.pair_tests import TESTS
 from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.notes import shown_notes
 from cranfield.scores.scores import Scores
 
 RNG = np.random.default_rng(7)
@@ -171,7 +172,7 @@ def test_what_an_assumption_says_agrees_with_whether_it_holds() -> None:
     good = {"a": rng.normal(0.4, 0.1, 40).tolist(), "b": rng.normal(0.5, 0.1, 40).tolist()}
     same = [0.1] * 30
     bad = {"a": [*same, *np.linspace(0, 1, 10) ** 9], "b": [*same, *[0.2] * 10]}
-    negations = ("do not look normal", "the same score on more than half", "are few", "not on an interval")
+    negations = ("do not look normal", "the same score on more than half", "are few", "not on one")
     for data, measure, holds in ((good, "P@10", True), (bad, "AP", False)):
         for systems in (data, {**data, "c": data["a"][::-1] if holds else data["b"]}):
             result = cf.compare(systems, measure)
@@ -189,7 +190,17 @@ def test_a_caution_is_stated_once_for_all_measures() -> None:
     cautions = [note for note in cf.compare(scores).notes if note.startswith("caution")]
     assert len([note for note in cautions if "20 topics are few" in note]) == 1
     (scale,) = [note for note in cautions if "interval scale" in note]
-    assert scale.startswith("caution: AP, nDCG@10 are not on an interval scale, on the total orders of lists")
+    assert scale == "caution: means need an interval scale; AP, nDCG@10 are not on one"
+
+
+def test_below_a_comparison_are_the_test_and_the_first_caution_in_lines_of_a_terminal() -> None:
+    values = np.random.default_rng(0).random((1, 4, 30))
+    result = cf.compare(Scores(["nDCG@5"], "abcd", map(str, range(30)), values))
+    test, caution, _ = shown_notes(result.notes)
+    assert test == "t test, two-sided; α = 0.05; n = 30 topics; p corrected for 6 comparisons (holm)"
+    assert caution == "caution: means need an interval scale; nDCG@5 is not on one"
+    assert max(map(len, (test, caution))) <= 80
+    assert any("Ferro & Maistro" in note for note in result.notes)  # the source is among the others
 
 
 def test_wins_ties_and_losses_are_counted_topic_by_topic() -> None:

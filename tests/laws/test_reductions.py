@@ -65,6 +65,8 @@ ALWAYS: dict[str, tuple[Measure, Measure]] = {
     "RBP with p = 0 is P@1": (RBP(p=0), P() @ 1),
     "RR@1 is P@1": (RR() @ 1, P() @ 1),
     "Success@1 is P@1": (Success() @ 1, P() @ 1),
+    "WRR with infinite penalties is RR": (parse("WRR(penalty=inf)"), RR()),  # Sakai 2007 §3.2
+    "NWRR with infinite penalties is RR": (parse("NWRR(penalty={1:inf,2:inf,3:inf})"), RR()),
     "interpolated precision at recall 1 does not depend on the dialect": (IPrec() @ 1, IPrec(dialect="trec10") @ 1),
     "nCG over the whole list is gR": (nCG(), gR()),
     "DCG without discount is CG": (DCG(discount="jk", base=1000), CG()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -38,6 +39,8 @@ PENALTY = {S: 2, A: 3, B: 4}
         (Pmeasure(), [B, S], [A], 6 / 7),
         (O(), [B, S], [A], 0.50),
         (NWRR(penalty=PENALTY), [B], [S, A], (1 - 1 / 2) / (1 - 1 / 4)),
+        (NWRR(penalty={1: math.inf, 2: 3, 3: 2}), [0, B], [S, A], (1 - 1 / 2) / 2),
+        (WRR(penalty="inf"), [0, 0, A], [S], 1 / 3),
         (NWRR(penalty=PENALTY), [0, S], [A, B], (1 - 1 / 2) / (2 - 1 / 2)),
         (WRR(penalty=PENALTY), [B, S], [A], 1 / (1 - 1 / 4)),
         # §3.2: with gains 2, 1.5, 1 X is preferred: (1 + 1) / (2 + 1) against (2 + 1) / (3.5 + 2)
@@ -258,6 +261,8 @@ def test_an_error_names_the_bad_value(make: object, message: str) -> None:
         ("P-measure", Pmeasure()),
         ("O-measure(beta=2)", O(beta=2)),
         ("NWRR(penalty={1:4,2:3,3:2})", NWRR(penalty=PENALTY)),
+        ("WRR(penalty=inf)", WRR(penalty=math.inf)),
+        ("WRR(penalty={1:inf,2:3})", WRR(penalty={1: math.inf, 2: 3})),
     ],
 )
 def test_names_parse_back(written: str, expected: Measure) -> None:

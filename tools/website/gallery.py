@@ -46,6 +46,10 @@ SHOWN = {
     },
     "Measures under test": {
         "describe_asl": ("cranfield meta power --sample -m AP,nDCG@10,P@10,RR --plot {}",),
+        "describe_shares": (
+            "cranfield meta power --collection people=sample/qrels.txt:sample/*.run "
+            "--collection machine=lenient.qrels:sample/*.run -m AP,nDCG@10,P@10,RR --plot {}",
+        ),
         "describe_swap_rates": ("cranfield meta swap --sample -m AP,nDCG@10,RR --plot {}",),
         "describe_correlations": ("cranfield meta correlate --sample -m AP,nDCG@10,P@10,RR --plot {}",),
         "describe_concordance": ("cranfield meta concord --sample -m AP,nDCG@10,RR --gold-measure P@5 --plot {}",),
@@ -75,6 +79,9 @@ SHOWN = {
             "cranfield labels merge labels.csv --method dawid-skene --plot {} -o merged.qrels",
         ),
         "describe_method_ranks": ("cranfield labels effect labels.csv sample/*.run -m AP --plot {}",),
+        "describe_label_errors": (
+            "cranfield labels effect labels.csv sample/*.run -m AP --gold sample/qrels.txt --show documents --plot {}",
+        ),
         "describe_judge_ranks": (
             "cranfield machine audit sample/qrels.txt careful.qrels lenient.qrels sample/*.run --plot {}",
         ),
@@ -127,6 +134,7 @@ TITLES = {
     "describe_heat": "heat map",
     "describe_powered": "prediction-powered intervals",
     "describe_precision_recall": "precision and recall of a topic",
+    "describe_shares": "power on several collections",
     "describe_trailtext": "text read",
 }
 """Headings that differ from the name of the function."""

@@ -79,6 +79,16 @@ figure = gate_history("builds.jsonl").plot()
 result = cf.meta.power(scores)
 figure = figures.describe_asl({measure: result.p_of(measure) for measure in result.measures})
 """,
+    "describe_shares": """\
+from cranfield.collection import Qrels
+
+lenient = Qrels.read("lenient.qrels")
+parts = {
+    name: cf.meta.power(cf.evaluate(qrels, sample.runs, ["AP", "nDCG@10", "P@10", "RR"]))
+    for name, qrels in (("people", sample.qrels), ("machine", lenient))
+}
+figure = figures.describe_shares(cf.meta.power_side_by_side(parts, "collection").columns())
+""",
     "describe_swap_rates": """\
 figure = figures.describe_swap_rates(cf.meta.swap(scores), open_end=True)
 """,
@@ -155,6 +165,11 @@ figure = merged.plot()
 from cranfield.building.effect import merge_effect
 
 figure = figures.describe_method_ranks(merge_effect(labels, sample.runs, "AP"), measure="AP")
+""",
+    "describe_label_errors": """\
+from cranfield.building.effect.label_errors import label_errors
+
+figure = label_errors(labels, sample.runs, "AP", gold=sample.qrels).plot()
 """,
     "describe_judge_ranks": """\
 from cranfield.building.machine.machine_audit import audit, read_judges

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from cranfield.answers.cited_answers import citation_scores as citations
     from cranfield.answers.cited_answers import explain_citations as explain_citations
     from cranfield.answers.cited_answers import read_cited_answers as read_cited_answers
+    from cranfield.answers.item_labels import label_scores as labels
+    from cranfield.answers.item_labels import read_gold_labels as read_gold_labels
+    from cranfield.answers.item_labels import read_item_labels as read_item_labels
     from cranfield.answers.nugget_files import Assignments as Assignments
     from cranfield.answers.nugget_files import Nugget as Nugget
     from cranfield.answers.nugget_files import read_assignments as read_assignments
@@ -47,10 +50,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Assignments", "Bleu", "Block", "IUnit", "Nugget", "Rouge", "Sentence", "WordRules", "bleu", "citations",
-    "explain_citations", "explain_nuggets", "explain_one_click", "explain_pourpre", "explain_rouge", "nuggets",
-    "one_click", "passages", "pourpre", "pyramid_scores", "read_answers", "read_assignments", "read_cited_answers",
-    "read_ends", "read_iunits", "read_nuggets", "read_orientation", "read_pages", "read_passage_runs",
-    "read_references", "read_relevant_passages", "rouge", "sessions", "texts_of_runs", "verticals",
+    "explain_citations", "explain_nuggets", "explain_one_click", "explain_pourpre", "explain_rouge", "labels",
+    "nuggets", "one_click", "passages", "pourpre", "pyramid_scores", "read_answers", "read_assignments",
+    "read_cited_answers", "read_ends", "read_gold_labels", "read_item_labels", "read_iunits", "read_nuggets",
+    "read_orientation", "read_pages", "read_passage_runs", "read_references", "read_relevant_passages", "rouge",
+    "sessions", "texts_of_runs", "verticals",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
@@ -64,6 +68,9 @@ if not TYPE_CHECKING:
             "one_click": "answers.one_click:one_click_scores",
             "passages": "answers.passages:passage_scores",
             "verticals": "answers.verticals:page_scores",
+            "labels": "answers.item_labels:label_scores",
+            "read_gold_labels": "answers.item_labels:read_gold_labels",
+            "read_item_labels": "answers.item_labels:read_item_labels",
             "sessions": "answers.sessions.session_scores:session_scores",
             "Assignments": "answers.nugget_files:Assignments",
             "Bleu": "answers.bleu_scores:Bleu",

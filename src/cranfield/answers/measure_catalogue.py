@@ -21,6 +21,9 @@ class AnswerMeasure:
     better: str = "higher"
 
 
+_AMIGO = "Amigó, Gonzalo, Artiles & Verdejo, Information Retrieval 12, 2009, doi:10.1007/s10791-008-9066-8"
+_MANNING = "Manning, Raghavan & Schütze, Introduction to Information Retrieval, 2008, §13.6"
+_CEM = "Amigó, Gonzalo, Mizzaro & Carrillo-de-Albornoz, ACL 2020, doi:10.18653/v1/2020.acl-main.363"
 _INFINITE = float("inf")
 _LIN = "Lin, ROUGE: A Package for Automatic Evaluation of Summaries, ACL Workshop 2004, 74-81"
 _PRADEEP = "Pradeep et al., Initial Nugget Evaluation Results for the TREC 2024 RAG Track, 2024, arXiv:2411.09607"
@@ -55,6 +58,15 @@ def _mean(name: str, nuggets: str, weight: str, how: str = "") -> tuple[AnswerMe
 def _citations(name: str, what: str, formula: str, better: str = "higher") -> AnswerMeasure:
     text = "The support s(c) of a citation c is 1, 1/2 or 0; with -strict, partial support is 0."
     return AnswerMeasure(name, what, formula, text, "citations", _THAKUR, better=better)
+
+
+def _averaged(name: str, how: str, text: str, formulas: tuple[str, str]) -> tuple[AnswerMeasure, ...]:
+    f = r"\frac{(1 + \beta^2) P R}{\beta^2 P + R}"
+    kinds = zip("PRF", ("precision", "recall", "F"), (*formulas, f), strict=True)
+    return tuple(
+        AnswerMeasure(f"{name}-{letter}", f"{how}, {kind} of labels.", formula, text, "labels", _MANNING)
+        for letter, kind, formula in kinds
+    )
 
 
 _PRECISION = r"\frac{1}{|C|} \sum_{c \in C} s(c)"
@@ -176,6 +188,34 @@ CATALOGUE: tuple[AnswerMeasure, ...] = (
                   "A vertical is wanted if its orientation is --wanted or more.", "verticals", _ZHOU),
     AnswerMeasure("vertical-F", "F of vertical-P and vertical-R.", r"\frac{(1 + \beta^2) P R}{\beta^2 P + R}",
                   "β is 1 unless --beta is given.", "verticals", _ZHOU),
+    AnswerMeasure("accuracy", "The share of items with the right label.", r"\frac{1}{N} \sum_d [s_d = g_d]",
+                  "s is the label of the system and g the gold label.", "labels", _MANNING),
+    *_averaged("micro", "Over all items", "t items have the right label, s have a label and g have a gold label.",
+               (r"\frac{\sum_c t_c}{\sum_c s_c}", r"\frac{\sum_c t_c}{\sum_c g_c}")),
+    *_averaged("macro", "As the mean of classes", "C holds the classes of the gold labels.",
+               (r"\frac{1}{|C|} \sum_c \frac{t_c}{s_c}", r"\frac{1}{|C|} \sum_c \frac{t_c}{g_c}")),
+    AnswerMeasure("MAE", "Mean absolute difference of ordinal labels.", r"\frac{1}{N} \sum_d |s_d - g_d|",
+                  "Labels are numbers, or places in --class-order.", "labels", _CEM, _INFINITE, "lower"),
+    AnswerMeasure("MSE", "Mean squared difference of ordinal labels.", r"\frac{1}{N} \sum_d (s_d - g_d)^2",
+                  "Labels are numbers, or places in --class-order.", "labels", _CEM, _INFINITE, "lower"),
+    AnswerMeasure("CEM", "Closeness of ordinal labels, where classes are far apart if many items are between them.",
+                  r"\frac{\sum_d prox(s_d, g_d)}{\sum_d prox(g_d, g_d)}",
+                  "prox(a, b) is −log2 of half the share of the items of class a, and the shares of the classes from "
+                  "there to b.", "labels", _CEM),
+    AnswerMeasure("purity", "The share of items that are of the most frequent class of their cluster.",
+                  r"\frac{1}{N} \sum_C \max_L |C \cap L|", "C are clusters and L classes.", "labels", _AMIGO),
+    AnswerMeasure("inverse-purity", "The share of items that are in the largest part of their class.",
+                  r"\frac{1}{N} \sum_L \max_C |C \cap L|", "C are clusters and L classes.", "labels", _AMIGO),
+    AnswerMeasure("purity-F", "For each class, F of the cluster that fits it best, averaged by size.",
+                  r"\sum_L \frac{|L|}{N} \max_C F(C, L)", "C are clusters and L classes.", "labels", _AMIGO),
+    AnswerMeasure("BCubed-P", "The share of an item's cluster that is of its class, averaged over items.",
+                  r"\frac{1}{N} \sum_d \frac{|C_d \cap L_d|}{|C_d|}",
+                  "C_d and L_d are the cluster and the class of the item.", "labels", _AMIGO),
+    AnswerMeasure("BCubed-R", "The share of an item's class that is in its cluster, averaged over items.",
+                  r"\frac{1}{N} \sum_d \frac{|C_d \cap L_d|}{|L_d|}",
+                  "C_d and L_d are the cluster and the class of the item.", "labels", _AMIGO),
+    AnswerMeasure("BCubed-F", "F of BCubed-P and BCubed-R.", r"\frac{(1 + \beta^2) P R}{\beta^2 P + R}",
+                  "β is 1 unless --beta is given.", "labels", _AMIGO),
 )  # fmt: skip
 """All measures of this folder, but for those of sessions."""
 

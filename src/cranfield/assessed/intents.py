@@ -168,15 +168,19 @@ class Intents(Attachment):
         topics = tuple(lists.topics[number] for number in topic.tolist())
         return {"intents": intents, "document": document, "topic": np.arange(lists.rows), "topics": topics}
 
-    def only(self, documents: NDArray[np.bool_]) -> Intents:
-        """Without the other documents, and (unless they are kept) intents that then have no relevant document."""
+    def only(self, documents: NDArray[np.bool_], intents: NDArray[np.bool_] | None = None) -> Intents:
+        """Without the other documents and intents, and (unless kept) intents that then have no relevant document."""
         entries = documents[self.document]
+        if intents is not None:
+            entries &= intents[self.intent]
         useful = np.bincount(self.intent[entries & (self.grade >= 1)], minlength=len(self)) > 0
         if self.keep_empty:
             useful = (np.bincount(self.topic[useful], minlength=self.topics) > 0)[self.topic]
+            useful &= True if intents is None else intents
         entries &= useful[self.intent]
         topic, probability = self.topic[useful], self.probability[useful]
-        total = np.ones(self.topics) if self.keep_empty else np.bincount(topic, probability, self.topics)
+        as_they_are = self.keep_empty and intents is None
+        total = np.ones(self.topics) if as_they_are else np.bincount(topic, probability, self.topics)
         return replace(
             self,
             start=segment_starts(topic, self.topics),

@@ -140,7 +140,7 @@ GROUPS = {
         "summaries, answers and sessions",
         "score answers by references, nuggets or citations; see: cranfield answers help",
         "cranfield answers nuggets answers.jsonl",
-        ("nuggets", "citations", "rouge", "bleu", "one-click", "passages", "verticals", "sessions"),
+        ("nuggets", "citations", "rouge", "bleu", "one-click", "passages", "verticals", "labels", "sessions"),
     ),
 }  # fmt: skip
 """Words that are followed by a verb of their own, in the order of the overview."""

@@ -21,6 +21,7 @@ FAMILIES = {
         "sessions": "Sessions of several queries", "rouge": "Summaries", "bleu": "Translations and other texts",
         "nuggets": "Answers, by nuggets", "citations": "Answers with citations", "one-click": "One click access",
         "passages": "Ranked passages", "verticals": "Pages of aggregated search",
+        "labels": "Labels of items",
     }.items()
 }  # fmt: skip
 """The heading of each verb's measures."""

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.comparison.assumptions import geometric_cautions
+from cranfield.comparison.assumptions import cautions_of, geometric_cautions
 from cranfield.comparison.corrections import CORRECTIONS, adjust
 from cranfield.comparison.data import Baseline, Matrix, all_pairs, check_topics
 from cranfield.comparison.methods.bayesian import Posterior, bayesian_signed_rank, bayesian_t
@@ -24,11 +24,11 @@ from cranfield.comparison.methods.t import one_sample_t, unpaired_t
 from cranfield.comparison.methods.unpaired_resampling import SUMMARIES, permutation, unpaired_bootstrap
 from cranfield.comparison.methods.wilcoxon_and_sign import rank_sum
 from cranfield.comparison.resampling import TestResamples
-from cranfield.comparison.test_result import Alternative, TestResult
+from cranfield.comparison.test_result import Alternative, Assumption, TestResult
 from cranfield.declared.operation import ALPHA, Seed, about, operation
 from cranfield.declared.registry import Registry
 from cranfield.errors import UsageError
-from cranfield.notes import caution_note, method_note, rewritten
+from cranfield.notes import caution_note, lead_note, method_note, rewritten
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
@@ -181,7 +181,7 @@ class AppliedTest(Record):
         if isinstance(first, Posterior):
             what.insert(0, f"higher, equal, lower: probabilities; equal: the difference is at most {first.rope:g}")
         return (
-            method_note("; ".join(how)),
+            lead_note("; ".join(how)),
             *map(method_note, what),
             *self.data_notes,
             *self._shared_notes(),
@@ -206,15 +206,15 @@ class AppliedTest(Record):
 
     def _cautions(self) -> list[str]:
         """A caution for each assumption that fails anywhere."""
-        failed: dict[str, list[str]] = {}
+        failed: dict[str, list[Assumption]] = {}
         for result in self._tests:
             for assumption in result.assumptions:
                 if assumption.holds is False:
-                    failed.setdefault(assumption.name, []).append(assumption.says)
+                    failed.setdefault(assumption.name, []).append(assumption)
         cautions = []
-        for says in failed.values():
-            share = f" (in {len(says):,} of {len(self.results):,} comparisons)" if len(says) < len(self.results) else ""
-            cautions.append(caution_note(f"caution: {says[0]}{share}"))
+        for each in failed.values():
+            share = f" (in {len(each):,} of {len(self.results):,} comparisons)" if len(each) < len(self.results) else ""
+            cautions += cautions_of(each[:1], share)
         return cautions
 
 

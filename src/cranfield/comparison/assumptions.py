@@ -7,7 +7,7 @@ A failed check is a caution, not a verdict: t and F are robust if the samples ar
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -16,8 +16,8 @@ import numpy as np
 
 from cranfield.comparison.data import Matrix, all_pairs, difference_blocks, row_moments
 from cranfield.comparison.test_result import Assumption
-from cranfield.measures.property_tables import ScaleType, scale_of
-from cranfield.notes import caution_note
+from cranfield.measures.property_tables import OF_LISTS, ScaleType, scale_of
+from cranfield.notes import caution_note, method_note
 from cranfield.scores.mean_intervals import FEW
 from cranfield.scores.t_and_normal import normal_quantile, normal_tail
 from cranfield.text import counted, listed
@@ -33,8 +33,13 @@ DOUBT = 0.05
 """A check fails if its p-value is below this."""
 MOST_PAIRS = 20_000
 """At most this many pairs are checked, evenly spread."""
-MEANS = "it uses means"
-"""The usual reason why a test needs an interval scale (Ferro & Maistro 2024 §7.5)."""
+MEANS = "means"
+"""What in a test usually needs an interval scale (Ferro & Maistro 2024 §7.5)."""
+OF_TOPICS = f"topics: at least {FEW_TOPICS} (Buckley & Voorhees, SIGIR 2000), or over 50 (Voorhees, SIGIR 2009)"
+OF_SCALES = (
+    f"interval scale: equal differences of scores mean the same everywhere, {OF_LISTS} "
+    "(Ferro & Maistro, Evaluation of IR Systems, 2024, §7.5–7.8)"
+)
 
 
 def check_paired(
@@ -42,7 +47,7 @@ def check_paired(
 ) -> tuple[Assumption, ...]:
     """Check the differences of matched samples: number of topics, zeros, normality, and the scale of the measure.
 
-    `needs` is the reason why the test needs an interval scale; None if it does not.
+    `needs` is what in the test needs an interval scale; None if nothing does.
 
     >>> for assumption in check_paired(np.array([0.1, 0.2, 0.0, 0.3, -0.1])): print(assumption.name, assumption.holds)
     topics False
@@ -256,8 +261,8 @@ def few_topics(n: int) -> Assumption:
     """
     if n >= FEW_TOPICS:
         return Assumption("topics", True, f"{n} topics; the minimum is {FEW_TOPICS}")
-    minimum = f"the minimum is {FEW_TOPICS} (Buckley & Voorhees, SIGIR 2000), and 50 may not be enough"
-    return Assumption("topics", False, f"{counted(n, 'topic is', 'topics are')} few: {minimum} (Voorhees, SIGIR 2009)")
+    minimum = f"the minimum is {FEW_TOPICS}, and {ENOUGH_TOPICS} may not be enough"
+    return Assumption("topics", False, f"{counted(n, 'topic is', 'topics are')} few: {minimum}", OF_TOPICS)
 
 
 def normality(x: Array, noun: str = "scores") -> Assumption:
@@ -310,18 +315,31 @@ def _scales(measures: Sequence[Any], needs: str | None) -> tuple[Assumption, ...
     by_verdict: dict[ScaleType, dict[str, None]] = {}
     for measure in measures:
         by_verdict.setdefault(scale_of(measure), {})[str(measure() if isinstance(measure, type) else measure)] = None
-    why = f"this test needs one, because {needs} (Ferro & Maistro, Evaluation of IR Systems, 2024, §7.5–7.8)"
     assumptions = []
     for scale, names in by_verdict.items():
-        says = f"{listed(names, most=10)} {'is' if len(names) == 1 else 'are'} {scale.verdict}"
-        assumptions.append(Assumption("scale", scale.holds, f"{says}; {why}" if scale.holds is False else says))
+        are = f"{listed(names, most=10)} {'is' if len(names) == 1 else 'are'}"
+        if scale.holds is False:
+            says = f"{needs} need an interval scale; {are} {scale.lacking}"
+            assumptions.append(Assumption("scale", False, says, OF_SCALES))
+        else:
+            assumptions.append(Assumption("scale", scale.holds, f"{are} {scale.verdict}"))
     return tuple(assumptions)
 
 
 def scale_cautions(measure: str) -> list[str]:
     """A caution if a method that uses means needs an interval scale and the measure is not known to be on one."""
-    checks = _scale(measure, MEANS)
-    return [caution_note(f"caution: {assumption.says}") for assumption in checks if assumption.holds is False]
+    return cautions_of(_scale(measure, MEANS))
+
+
+def cautions_of(assumptions: Iterable[Assumption], share: str = "") -> list[str]:
+    """A caution for each assumption that does not hold; why it matters is a note for those who ask for more.
+
+    >>> cautions_of([interval_scale("AP"), few_topics(30)])[0]
+    'caution: means need an interval scale; AP is not on one'
+    """
+    failed = [assumption for assumption in assumptions if assumption.holds is False]
+    sources = dict.fromkeys(assumption.source for assumption in failed if assumption.source)
+    return [*(caution_note(f"caution: {each.says}{share}") for each in failed), *map(method_note, sources)]
 
 
 def geometric_cautions(measures: Sequence[Any]) -> list[str]:

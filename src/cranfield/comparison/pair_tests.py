@@ -130,8 +130,8 @@ class PairTest:
     settings: tuple[str, ...] = ()
     """The fields of `TestSettings` that only this test, or a few tests, use."""
     needs: str | None = MEANS
-    """Why the test needs scores on an interval scale, for the notes of a result (Ferro & Maistro 2024 §7): by default
-    because it compares means. `needs=None` is for tests that need only an order, such as the sign test."""
+    """What in the test needs scores on an interval scale, for the notes of a result (Ferro & Maistro 2024 §7): the
+    means that it compares, if nothing else is said. Tests that need only an order say None, such as the sign test."""
 
     @property
     def interval_scale(self) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.check import nearest
+from cranfield.comparison.assumptions import cautions_of
 from cranfield.comparison.corrections import family_wise_error, out_of_reach
 from cranfield.comparison.pair_tests import Family
 from cranfield.comparison.result_tables import (
@@ -30,7 +31,7 @@ from cranfield.comparison.result_tables import (
 from cranfield.comparison.test_result import Assumption, pairs_differ
 from cranfield.errors import UsageError
 from cranfield.evaluation.topic_sheet import topics_that_decide
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import caution_note, lead_note, method_note
 from cranfield.record import Record, plain, rows_of, table_of
 from cranfield.scores.mean_intervals import how_of
 from cranfield.table import Cell, Column, Estimate, Table
@@ -308,7 +309,7 @@ class Comparison(Record):
         n = f"n = {ns[0]}" if len(ns) == 1 else f"n = {ns[0]} to {ns[-1]}"
         parts = [f"{self.test} test, {self.alternative}", f"α = {self.alpha:g}", f"{n} topics"]
         if self.simultaneous:
-            parts.append(method_note("p is for all pairs together"))
+            parts.append("p is for all pairs together")
         elif self.correction != "none" and self.comparisons > 1:
             parts.append(f"p corrected for {self.comparisons:,} comparisons ({self.correction})")
         elif self.comparisons > 1:
@@ -325,7 +326,7 @@ class Comparison(Record):
         return tuple(self._notes())
 
     def _notes(self) -> Iterator[str]:
-        yield method_note(self.method())
+        yield lead_note(self.method())
         yield pairs_differ(self.significant, self.comparisons)
         if self.resamples and not self.simultaneous and self.asl != "share":
             yield from out_of_reach(self.resamples, self.comparisons, self.correction, self.alpha)
@@ -360,9 +361,7 @@ class Comparison(Record):
         yield from dict.fromkeys(note for family in self.families for note in family.tests.notes)
         yield from dict.fromkeys(note for family in self.families for note in family.matrix.notes)
         yield from self.contradictions()
-        yield from (
-            caution_note(f"caution: {assumption.says}") for assumption in self.assumptions if assumption.holds is False
-        )
+        yield from cautions_of(self.assumptions)
 
     def contradictions(self) -> Iterator[str]:
         """A caution about the pairs in which the test contradicts the means."""

@@ -64,6 +64,8 @@ class Assumption:
     """None if the data do not allow a decision."""
     says: str
     """A sentence for the reader, with the numbers behind it."""
+    source: str = ""
+    """Why it matters and who showed it, for those who ask for more."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -42,17 +42,17 @@ class Gain:
     unlisted: str = ""
 
     @staticmethod
-    def of(gain: GainLike, name: str = "gain") -> Gain:
+    def of(gain: GainLike, name: str = "gain", *, finite: bool = True) -> Gain:
         if isinstance(gain, Gain):
             return gain
         if isinstance(gain, Mapping):
-            return Gain._from_table(dict(gain), name)
+            return Gain._from_table(dict(gain), name, finite)
         if gain in ("linear", "exp"):
             return Gain(gain)
         raise UsageError(f'{name} == {gain!r}, must be "linear", "exp" or a table such as {{1: 1, 2: 3}}')
 
     @staticmethod
-    def _from_table(table: dict[float | str, float | str], name: str) -> Gain:
+    def _from_table(table: dict[float | str, float | str], name: str, finite: bool) -> Gain:
         unlisted = str(table.pop("else", ""))
         if unlisted not in ("", "linear"):
             raise UsageError(f'{name} table: "else" == {unlisted!r}, must be "linear"')
@@ -64,7 +64,8 @@ class Gain:
             raise UsageError(f"{name} == {table!r}, must be a table of numbers such as {{1: 1, 2: 3}}")
         if len(dict(pairs)) < len(pairs):
             raise UsageError(f"{name} == {table!r}, one grade is in the table twice")
-        if not all(math.isfinite(number) for pair in pairs for number in pair):
+        numbers = [grade for grade, _ in pairs] + [worth for _, worth in pairs if finite or worth != math.inf]
+        if not all(map(math.isfinite, numbers)):
             raise UsageError(f"{name} == {table!r}, every number must be finite")
         return Gain("table", tuple(pairs), unlisted)
 
@@ -136,8 +137,14 @@ GainLike = Gain | str | Mapping[Any, Any]
 
 
 def number(value: float) -> str:
-    """The shortest way to write a number without loss: `1`, `0.1`, `1e-05`."""
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
+    """The shortest way to write a number without loss: `1`, `0.1`, `1e-05`, `inf`."""
+    return (
+        "inf"
+        if value == math.inf
+        else str(int(value))
+        if value == int(value) and abs(value) < 1e15
+        else repr(float(value))
+    )
 
 
 def note_scale(largest: float) -> str | None:

@@ -267,6 +267,15 @@ class ScaleType(NamedTuple):
         return f"on {'a' if self.kind == 'ratio' else 'an'} {self.kind} scale, {OF_LISTS}"
 
     @property
+    def lacking(self) -> str:
+        """Why it is not an interval scale, after "... need an interval scale; AP is".
+
+        >>> scale_of("AP").lacking, scale_of("R@10").lacking
+        ('not on one', 'on one only if all topics have equally many relevant documents')
+        """
+        return f"on one only if {' and '.join(self.conditions)}" if self.conditions else "not on one"
+
+    @property
     def words(self) -> str:
         """The kind with its conditions, for a cell of a table."""
         return f"{self.kind} if {' and '.join(self.conditions)}" if self.conditions else self.kind

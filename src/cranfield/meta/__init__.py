@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from cranfield.meta.stability.generalisability import g_study as g_study
     from cranfield.meta.stability.informativeness import informativeness as inform
     from cranfield.meta.stability.informativeness import max_entropy as max_entropy
+    from cranfield.meta.stability.power_side_by_side import power_by_test as power_by_test
+    from cranfield.meta.stability.power_side_by_side import power_side_by_side as power_side_by_side
     from cranfield.meta.stability.swap import swap_rates as swap
     from cranfield.meta.study.study import run_study as study
     from cranfield.online.prediction.online_agreement import online_agreement as online
@@ -85,6 +87,8 @@ if not TYPE_CHECKING:
             "g_study": "meta.stability.generalisability:g_study",
             "interval_scores": "meta.scale.conclusions:interval_scores",
             "max_entropy": "meta.stability.informativeness:max_entropy",
+            "power_by_test": "meta.stability.power_side_by_side:power_by_test",
+            "power_side_by_side": "meta.stability.power_side_by_side:power_side_by_side",
             "predictive_power": "meta.agreement.concordance:predictive_power",
             "rank_correlation": "meta.agreement.correlation:rank_correlation",
             "rank_distances": "meta.agreement.correlation:rank_distances",

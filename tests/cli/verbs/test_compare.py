@@ -174,6 +174,7 @@ def test_scores_can_be_compared_on_other_scales(cranfield: Cranfield, collection
     lists = join(collection.qrels, list(collection.runs))
     scores = cf.evaluate(collection.qrels, list(collection.runs), ["P@5", "RR@5"])
     for scale, expected in (("interval", interval_scores(lists, ["P@5", "RR@5"])), ("ranks", rank_scores(scores))):
-        rows = json.loads(cranfield(*words, "--scale", scale).out)["pairs"]
+        rows = json.loads(cranfield(*words, "--score-scale", scale).out)["pairs"]
         assert [row["p"] for row in rows] == pytest.approx(compare(expected).columns()["p"].tolist())
-    assert "--scale interval needs judgments" in cranfield("compare", "-s", "x.csv", "--score-scale", "interval").err
+    failed = cranfield("compare", "-s", "x.csv", "--score-scale", "interval")
+    assert "--score-scale interval needs judgments" in failed.err

@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from cranfield.answers import cited_answers
+from cranfield.answers.item_labels import MEASURES as LABELS
 from cranfield.answers.nugget_scores import MEASURES as OF_NUGGETS
 from cranfield.answers.nugget_scores import PYRAMIDS
 from cranfield.answers.one_click import MEASURES as ONE_CLICK
@@ -48,7 +49,7 @@ def test_measures_of_sessions_and_texts_are_listed_with_the_verb_that_computes_t
         "sessions": SESSION_MEASURES, "rouge": ["ROUGE-N", "ROUGE-Lsum", "ROUGE-SU"], "bleu": ["BLEU"],
         "nuggets": [*OF_NUGGETS, *PYRAMIDS, "POURPRE"],
         "citations": cited_answers.MEASURES, "one-click": ONE_CLICK, "passages": PASSAGES,
-        "verticals": VERTICALS,
+        "verticals": VERTICALS, "labels": LABELS,
     }  # fmt: skip
     assert {(f"answers {verb}", name) for verb, names in expected.items() for name in names} <= verbs
     text = cranfield("measures").out

@@ -83,7 +83,7 @@ def test_other_tests(cranfield: Cranfield, saved: list[Path], test: str) -> None
 def test_the_number_of_systems_can_be_set(cranfield: Cranfield, saved: list[Path]) -> None:
     few, many = (
         json.loads(cranfield("power", "-s", str(saved[0]), "-d", "0.1", "-t", "anova", "-f", "json", *more).out)
-        for more in ((), ("--systems", "40"))
+        for more in ((), ("--number-of-systems", "40"))
     )
     assert [one["answers"][0]["systems"] for one in (few, many)] == [4, 40]
     assert few["answers"][0]["topics"] < many["answers"][0]["topics"]
@@ -130,10 +130,13 @@ def test_formats(cranfield: Cranfield) -> None:
         (("--variance", "0.1", "-d", "0.1", "--alpha", "1.5"), "alpha == 1.5, must be above 0 and below 1"),
         (("--variance", "0.1", "-d", "0.1", "--power", "1"), "power == 1.0, must be above 0 and below 1"),
         (("--variance", "0.1", "-d", "0.1", "-n", "50", "--power", "0.9"), "together ask for the power"),
-        (("--variance", "0.1", "-d", "0.1", "--systems", "5"), "--systems goes with --test anova, two-way or tukey"),
+        (
+            ("--variance", "0.1", "-d", "0.1", "--number-of-systems", "5"),
+            "--number-of-systems goes with --test anova, two-way or tukey",
+        ),
         (
             ("--variance", "0.1", "-d", "0.1", "--test", "anova"),
-            "needs the number of systems: --systems",
+            "needs the number of systems: --number-of-systems",
         ),
         (("--variance", "0.1", "-d", "0.1", "--test", "anvoa"), "did you mean 'anova'?"),
         (("--variance", "0.1", "-d", "0.1", "--test", "interval"), "an interval has a --width"),

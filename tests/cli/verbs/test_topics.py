@@ -25,7 +25,7 @@ def test_the_sheet_of_the_sample_agrees_with_eval(cranfield: Cranfield, collecti
     assert differences == sorted(differences)
 
 
-@pytest.mark.parametrize("words", [(), ("--run", "bm25"), ("--runs", "dense,bm25"), ("-m", "AP,P@5")])
+@pytest.mark.parametrize("words", [(), ("--run", "bm25"), ("--pair", "dense,bm25"), ("-m", "AP,P@5")])
 def test_every_format_can_be_printed(cranfield: Cranfield, words: tuple[str, ...]) -> None:
     for format in ("table", "json", "csv", "tsv", "latex", "markdown", "html"):
         done = cranfield("topics", "--sample", *words, "-f", format, "--quiet")
@@ -43,7 +43,7 @@ def test_a_run_is_named_by_its_name_or_its_file(cranfield: Cranfield) -> None:
 
 
 def test_a_figure_is_drawn(cranfield: Cranfield, tmp_path: Path) -> None:
-    for name, words in (("sheet.csv", ("--run", "bm25")), ("pair.csv", ("--runs", "dense,bm25"))):
+    for name, words in (("sheet.csv", ("--run", "bm25")), ("pair.csv", ("--pair", "dense,bm25"))):
         assert cranfield("topics", "--sample", *words, "--plot", str(tmp_path / name)).code == 0
         assert (tmp_path / name).read_text().startswith("topic,")
 
@@ -52,9 +52,9 @@ def test_a_figure_is_drawn(cranfield: Cranfield, tmp_path: Path) -> None:
     ("words", "message"),
     [
         (("--sample", "--run", "bm26"), "no run 'bm26'; did you mean 'bm25'"),
-        (("--sample", "--runs", "bm25"), "--runs bm25: expected two names of runs"),
-        (("--sample", "--runs", "bm25,bm25"), "both runs are 'bm25'"),
-        (("--sample", "--runs", "a,b", "--run", "a"), "--runs goes without --run and --sort"),
+        (("--sample", "--pair", "bm25"), "--pair bm25: expected two names of runs"),
+        (("--sample", "--pair", "bm25,bm25"), "both runs are 'bm25'"),
+        (("--sample", "--pair", "a,b", "--run", "a"), "--pair goes without --run and --sort"),
         (("--sample", "--sort", "easiest"), "--sort == 'easiest', must be one of 'hardest'"),
         (("--sample", "--sort", "difference"), "name the run"),
         (("--sample", "--topics", "nowhere.xml"), "nowhere.xml"),

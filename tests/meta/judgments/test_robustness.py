@@ -8,8 +8,17 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.assessed.changed_lists.judged_documents import JudgedDocuments
+from cranfield.assessed.join_options import JoinOptions
 from cranfield.errors import CranfieldWarning, UsageError
-from cranfield.meta.judgments.robustness import Robustness, _confused, _dropped, _flipped, robustness, topic_subsets
+from cranfield.meta.judgments.robustness import (
+    Robustness,
+    _confused,
+    _dropped,
+    _flipped,
+    _of_intents,
+    robustness,
+    topic_subsets,
+)
 from cranfield.scores.scores import Scores
 from cranfield.types import Array
 from tests.meta.judgments.pooled import MEASURES, Grades, collection, kept, means, ranking
@@ -49,16 +58,16 @@ def test_documents_below_a_shallower_pool_are_unjudged() -> None:
 def test_judgments_dropped_at_random() -> None:
     result = robustness(GRADES, LISTS, MEASURES, how="random", rates=[0.7, 0.2], repeats=2, seed=5)
     drawn = list(_dropped(JudgedDocuments.of(GRADES, LISTS), [0.7, 0.2], 2, 5))
-    assert result.settings == tuple(setting for setting, _, _ in drawn)
-    for number, (setting, keep, _) in enumerate(drawn):
-        left = {pair for pair, stays in zip(PAIRS, keep.tolist(), strict=True) if stays}
+    assert result.settings == tuple(setting for setting, _ in drawn)
+    for number, (setting, changes) in enumerate(drawn):
+        left = {pair for pair, stays in zip(PAIRS, changes["keep"].tolist(), strict=True) if stays}
         agrees(result, number, means(kept(GRADES, lambda t, d, left=left: (t, d) in left), LISTS, MEASURES))  # type: ignore[misc]
         for topic, row in GRADES.items():  # the share of the relevant documents, and of the others
             for relevant in (True, False):
                 every = [doc for doc, grade in row.items() if (grade >= 1) == relevant]
                 expected = max(int(setting.level * len(every) + 0.5), relevant)
                 assert sum((topic, doc) in left for doc in every) == expected
-    (_, larger, _), (_, smaller, _), (_, other, _) = drawn[:3]
+    larger, smaller, other = (changes["keep"] for _, changes in drawn[:3])
     assert (larger | smaller == larger).all()  # within a repeat samples are nested, another repeat is another sample
     assert (larger != other).any()
 
@@ -67,7 +76,8 @@ def test_grades_move_by_one_step() -> None:
     result = robustness(GRADES, LISTS, MEASURES, how="flips", flips=[0.1, 1.0], repeats=2, seed=2)
     documents = JudgedDocuments.of(GRADES, LISTS)
     flipped = list(_flipped(documents, [0.1, 1.0], 2, 2))
-    for number, (setting, _, grades) in enumerate(flipped):
+    for number, (setting, changes) in enumerate(flipped):
+        grades = changes["grade"]
         agrees(result, number, means(regraded(grades), LISTS, MEASURES))
         step = np.abs(grades - documents.grade)
         assert set(step.tolist()) <= {0.0, 1.0}
@@ -79,7 +89,7 @@ def test_grades_move_by_one_step() -> None:
 
 def test_on_a_scale_with_gaps_grades_move_to_the_next_existing_grade() -> None:
     wide = {topic: {doc: {0: 0, 1: 1, 2: 4, 3: 4}[int(g)] for doc, g in row.items()} for topic, row in GRADES.items()}
-    _, _, grades = next(_flipped(JudgedDocuments.of(wide, LISTS), [1.0], 1, 0))
+    grades = next(_flipped(JudgedDocuments.of(wide, LISTS), [1.0], 1, 0))[1]["grade"]
     before = np.array([wide[topic][doc] for topic, doc in PAIRS])
     assert set(zip(before.tolist(), grades.tolist(), strict=True)) == {(0, 1), (1, 0), (1, 4), (4, 1)}
 
@@ -97,7 +107,7 @@ def test_a_confusion_matrix_changes_grades() -> None:
 
 def test_confusion_follows_its_probabilities() -> None:
     doubtful = {g: {0: 0.25, 2: 0.75} for g in range(4)}
-    drawn = [g for _, _, g in _confused(JudgedDocuments.of(GRADES, LISTS), doubtful, 30, 0)]
+    drawn = [changes["grade"] for _, changes in _confused(JudgedDocuments.of(GRADES, LISTS), doubtful, 30, 0)]
     share = float(np.mean(np.concatenate(drawn) == 2))
     n = 30 * len(PAIRS)
     assert abs(share - 0.75) < 4 * np.sqrt(0.75 * 0.25 / n)  # four standard errors
@@ -191,6 +201,57 @@ def test_judgments_by_intent_are_dropped_but_not_given_other_grades() -> None:
     assert result.change[0, 0] == pytest.approx(plain.change[0, 0], rel=1e-12)
     with pytest.raises(UsageError, match="judgments by intent cannot have other grades"):
         robustness(intents, LISTS, "AP", how="flips")
+
+
+BY_INTENT = ["alpha-nDCG@10", "I-rec@10", "ERR-IA@10", "D-nDCG@10", "D#-nDCG@10", "P+Q", "AP", "nDCG@10"]
+
+
+def judged_by_intent(seed: int = 3) -> tuple[list[tuple[str, str, int, str]], dict[str, dict[str, float]]]:
+    """Each document is judged for some of four intents, whose probabilities are 0.4, 0.3, 0.2 and 0.1."""
+    rng = np.random.default_rng(seed)
+    lines = [
+        (topic, doc, int(grade * (rng.random() < 0.7)), intent)
+        for topic, row in GRADES.items()
+        for doc, grade in row.items()
+        for intent in "1234"
+        if rng.random() < 0.6
+    ]
+    return lines, {topic: {"1": 0.4, "2": 0.3, "3": 0.2, "4": 0.1} for topic in GRADES}
+
+
+@pytest.mark.parametrize("empty", ["renormalise", "keep"])
+def test_dropping_intents_is_evaluating_with_judgments_without_them(empty: str) -> None:
+    lines, probabilities = judged_by_intent()
+    options = JoinOptions(intent_probabilities=probabilities, empty_intents=empty)
+    qrels = cf.Qrels.from_tuples(lines)
+    result = robustness(
+        qrels, LISTS, BY_INTENT, how="intents", intent_shares=[0.75, 0.5, 0.1], repeats=2, seed=6, options=options
+    )
+    assert [setting.level for setting in result.settings] == [0.75, 0.5, 0.1] * 2
+    documents = JudgedDocuments.of(qrels, LISTS, options)
+    before = cf.evaluate(qrels, LISTS, BY_INTENT, intent_probabilities=probabilities, empty_intents=empty).means()
+    intents = documents.lists.intents
+    assert intents is not None
+    for number, (setting, changes) in enumerate(_of_intents(documents, [0.75, 0.5, 0.1], 2, 6)):
+        left = {
+            (documents.lists.topics[topic], name)
+            for topic, name, stays in zip(intents.topic, intents.names, changes["intents"].tolist(), strict=True)
+            if stays
+        }
+        fewer = cf.Qrels.from_tuples([line for line in lines if (line[0], line[3]) in left])
+        shares = {topic: {i: p for i, p in row.items() if (topic, i) in left} for topic, row in probabilities.items()}
+        shares = {topic: {i: p / sum(row.values()) for i, p in row.items()} for topic, row in shares.items()}
+        for topic, row in shares.items():
+            assert len(row) == max(1, int(setting.level * len(intents.names) / len(GRADES) + 0.5)), topic
+        after = cf.evaluate(fewer, LISTS, BY_INTENT, intent_probabilities=shares, empty_intents=empty).means()
+        assert result.change[number] == pytest.approx((after - before).mean(axis=1), abs=1e-12)
+
+
+def test_without_intents_there_are_none_to_drop() -> None:
+    with pytest.raises(UsageError, match="the judgments have no intents to choose from"):
+        robustness(GRADES, LISTS, "AP", how="intents")
+    with pytest.raises(UsageError, match="intent_shares == 2, must be above 0 and at most 1"):
+        robustness(GRADES, LISTS, "AP", how="intents", intent_shares=[2])
 
 
 def test_a_note_counts_undefined_correlations() -> None:

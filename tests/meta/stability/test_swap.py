@@ -1,9 +1,11 @@
 """The swap method: Sakai 2007 Fig. 4 line by line, in fractions, and known properties of measures."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_rel
 
 from cranfield.errors import UsageError
 from cranfield.meta.stability import swap
@@ -90,6 +92,69 @@ def test_the_block_size_does_not_change_the_result(monkeypatch, replacement):
     assert parts.swaps.tolist() == whole.swaps.tolist()
 
 
+# The filter of Sanderson & Zobel, and the error rate of Buckley & Voorhees.
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_only_comparisons_that_pass_the_t_test_of_scipy_on_the_first_set_count(replacement):
+    scores = tenths(3, topics=12)
+    result = swap_rates(scores, resamples=40, seed=3, sizes=6, replacement=replacement, significant=0.2)
+    drawn = np.concatenate(list(swap._draws(12, 6, replacement, 40, 3, 40))).astype(int)
+    for m in range(2):
+        counts, swaps = [0] * 21, [0] * 21
+        for x, y in itertools.combinations(range(4), 2):
+            for pair in drawn:
+                first, second = (np.repeat(np.arange(12), times) for times in pair)
+                a, b = scores.values[m, x], scores.values[m, y]
+                same = np.ptp((a - b)[first].round(6)) == 0  # scipy divides by zero there
+                if same and (a - b)[first[0]].round(6) == 0:
+                    continue
+                if not same and ttest_rel(a[first], b[first]).pvalue > 0.2:
+                    continue
+                one, other = figure_4(scores.values[m][[x, y]], [(first.tolist(), second.tolist())])[:2]
+                counts, swaps = np.add(counts, one), np.add(swaps, other)
+        assert result.counts[m, 0].tolist() == list(counts)
+        assert result.swaps[m, 0].tolist() == list(swaps)
+    assert 0 < result.counts.sum() < 2 * 6 * 40
+    assert "only comparisons count whose paired t test" in " ".join(result.notes)
+
+
+def test_the_filter_needs_two_topics():
+    with pytest.raises(UsageError, match="sets of 1 topic, but a t test"):
+        swap_rates(tenths(), sizes=1, significant=0.05)
+
+
+def test_the_error_rate_counts_the_order_that_fewer_sets_have():
+    """In fractions, for each pair: the smaller of the numbers of sets that prefer one and the other."""
+    scores = tenths(5)
+    result = swap_rates(scores, replacement=False, sizes=[2, 5], resamples=60, seed=1, fuzziness=0.1)
+    for s, size in enumerate((2, 5)):
+        drawn = np.concatenate(list(swap._draws(10, size, False, 60, 1, 60)))[:, 0]
+        for m in range(2):
+            errors = equal = 0
+            tenth = np.rint(10 * scores.values[m]).astype(int)
+            for x, y in itertools.combinations(range(4), 2):
+                sums = [[sum(tenth[system][topics > 0].tolist()) for system in (x, y)] for topics in drawn]
+                ties = [abs(a - b) <= Fraction(1, 10) * max(a, b) for a, b in sums]
+                better = sum(a > b and not tie for (a, b), tie in zip(sums, ties, strict=True))
+                worse = sum(a < b and not tie for (a, b), tie in zip(sums, ties, strict=True))
+                errors, equal = errors + min(better, worse), equal + sum(ties)
+            assert result.errors[m, s] == pytest.approx(errors / 360)
+            assert result.equal[m, s] == pytest.approx(equal / 360)
+    rows = result.error_table().rows
+    assert [row[:2] for row in rows] == sorted(
+        [(f"m{m}", size) for m in (0, 1) for size in (2, 5)],
+        key=lambda row: (row[1], result.errors[int(row[0][1]), (2, 5).index(row[1])]),
+    )
+
+
+def test_the_error_rate_of_systems_far_apart_is_zero_and_of_equal_systems_all_are_equal():
+    scores = Scores(["AP"], "abc", map(str, range(6)), [np.array([[0.8] * 6, [0.4] * 6, [0.39] * 6])])
+    result = swap_rates(scores, resamples=10)
+    assert result.errors.tolist() == [[0.0]]
+    assert result.equal[0, 0] == pytest.approx(1 / 3)  # 0.4 and 0.39 differ by 2.5% of 0.4; a third of the pairs
+
+
 # Sakai 2007 Table 3.
 
 
@@ -97,8 +162,9 @@ def record(counts: list[int], swaps: list[int], largest: float = 0.5) -> SwapRat
     arrays = (np.array(array)[None, None] for array in (counts, swaps))
     interval = np.array([[[0.01]], [[np.inf]]])
     return SwapRates(
-        ("AP",), (42,), *arrays, np.array([[largest]]), interval, 0.01, 0.05, 0.95, True, 30, 42, 1000, 0, ()
-    )
+        ("AP",), (42,), *arrays, np.array([[largest]]), interval, 0.01, 0.05, 0.95, True, 30, 42, 1000, 0, (),
+        np.array([[0.1]]), np.array([[0.2]]), 0.05, None,
+    )  # fmt: skip
 
 
 def test_the_five_columns_of_sakai_2007_table_3():

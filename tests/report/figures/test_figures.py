@@ -65,6 +65,7 @@ from cranfield.report.figures import (
     describe_intervals,
     describe_judge_confusion,
     describe_judge_ranks,
+    describe_label_errors,
     describe_levels,
     describe_log_measure,
     describe_method_ranks,
@@ -79,6 +80,7 @@ from cranfield.report.figures import (
     describe_residuals,
     describe_robustness,
     describe_sessions,
+    describe_shares,
     describe_spacing,
     describe_swap_rates,
     describe_topic_leniency,
@@ -184,6 +186,9 @@ def figures(systems: int) -> dict[str, Figure]:
         "levels": describe_levels(tukey(data)),
         "against a baseline": describe_intervals(compare(data, baseline="run0")),
         "asl": describe_asl({name: rng.random(20) for name in names}),
+        "shares": describe_shares(
+            {"collection": twice, "measure": ["AP", "RR"] * systems, "share": rng.random(2 * systems)}
+        ),
         "swap": describe_swap_rates(
             {"measure": twice, "difference": [0.0, 0.01] * systems, "rate": rng.random(2 * systems)}
         ),
@@ -246,6 +251,7 @@ def figures(systems: int) -> dict[str, Figure]:
         "judge ranks": describe_judge_ranks(judge_data.ranks(systems)),
         "leniency": describe_topic_leniency(judge_data.topics()),
         "powered": describe_powered(judge_data.powered(systems)),
+        "label errors": describe_label_errors(judge_data.label_errors(systems)),
         "methods": describe_method_ranks(
             {"method": ["majority", "aware"] * systems, "run": twice, "rank": range(1, 2 * systems + 1)}
         ),

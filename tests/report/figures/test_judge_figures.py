@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cranfield.building.effect.label_errors import LabelErrors
 from cranfield.building.machine.judge_agreement import JudgeConfusion, TopicAgreement
 from cranfield.building.machine.judge_rankings import RunRanks
 from cranfield.building.machine.powered_intervals import PoweredIntervals, powered_intervals
@@ -45,6 +46,17 @@ def powered(runs: int, **options: bool) -> PoweredIntervals:
     human = Scores(["AP"], names, map(str, range(10)), truth[:, :, :10])
     machine = Scores(["AP"], names, map(str, range(60)), truth + rng.normal(0, 0.1, truth.shape))
     return powered_intervals(human, machine, **options)  # type: ignore[arg-type]
+
+
+def label_errors(runs: int) -> LabelErrors:
+    """Two documents and their changes in each run."""
+    names = named(*[f"run{i}" for i in range(runs)] * 2)
+    docs, ones = named(*["a"] * runs, *["b"] * runs), np.ones(2 * runs, dtype=np.int64)
+    change = np.random.default_rng(1).normal(0, 0.1, 2 * runs)
+    return LabelErrors(
+        named(*["AP"] * 2 * runs), named(*["1"] * 2 * runs), docs, ones * 1.0, ones * 0.0, ones, ones, names, ones,
+        change, change / 2, ones, (np.zeros((1, runs)), np.zeros((1, runs))), "majority", "uniform", (),
+    )  # fmt: skip
 
 
 def confusion() -> JudgeConfusion:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core
+from cranfield.assessed.intents import Intents
 from cranfield.assessed.join import is_sample, join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.joined_runs import JudgedIndex, join_runs
@@ -88,9 +89,17 @@ class JudgedDocuments:
     def _run_start(self) -> NDArray[np.int64]:
         return segment_starts(self.lists.run[self.lists.row], len(self.lists.runs))
 
-    def judged(self, *, keep: Mask | None = None, grade: Array | None = None, runs: Index | None = None) -> Assessed:
+    def judged(
+        self,
+        *,
+        keep: Mask | None = None,
+        grade: Array | None = None,
+        intents: Mask | None = None,
+        runs: Index | None = None,
+    ) -> Assessed:
         """The lists as if only the documents of `keep` had been judged, or as if they had these grades.
 
+        With `intents`, as if topics had only these intents; documents judged for none of them are then not judged.
         `runs` are the numbers of the wanted runs in ascending order; None: all runs.
         """
         lists, document = self.lists, self.lists.document
@@ -98,6 +107,11 @@ class JudgedDocuments:
         grades = self.grade if grade is None else grade
         if grade is not None and lists.intents is not None:
             raise UsageError("judgments by intent cannot have other grades; give judgments without intents")
+        by_intent = lists.intents
+        if intents is not None:
+            assert by_intent is not None
+            stay, grades = self._for_intents(by_intent, intents)
+            grade, keep = grades, stay if keep is None else keep & stay
         rows: Index | slice = slice(None)
         hits: Index | slice = slice(None)
         row, names, run = lists.row, lists.runs, lists.run
@@ -119,8 +133,18 @@ class JudgedDocuments:
             run=run,
             grade=grades[document[hits]],
             judged=Judged(segment_starts(self.topic[judged], len(lists.topics)), grades[judged]),
-            intents=lists.intents if lists.intents is None or keep is None else lists.intents.only(keep),
+            intents=by_intent if by_intent is None or keep is None else by_intent.only(keep, intents),
         )
+
+    def _for_intents(self, by_intent: Intents, kept: Mask) -> tuple[Mask, Array]:
+        """Which documents are judged for one of these intents or for none at all, and their highest grade for them."""
+        entries = kept[by_intent.intent]
+        document = by_intent.document
+        stay = np.bincount(document, minlength=len(self)) == 0
+        grades = np.where(stay, self.grade, -np.inf)
+        stay[document[entries]] = True
+        np.maximum.at(grades, document[entries], by_intent.grade[entries])
+        return stay, np.where(stay, grades, self.grade)
 
     def first_ranks(self, group: Index, groups: int) -> NDArray[np.int32]:
         """groups × documents: the best rank of a document in the runs of a group; 0 if none retrieved it."""

@@ -259,7 +259,8 @@ def anova(
         ),
     ] = "II",
     one_way: Annotated[
-        bool, about("Leave the topics out of the model, as if every system had a sample of topics of its own.")
+        bool,
+        about("Leave the topics out of the model, as if every system had a sample of topics of its own.", rare=True),
     ] = False,
     **settings: Unpack[LayoutSettings],
 ) -> Anova:

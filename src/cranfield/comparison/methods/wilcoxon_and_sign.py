@@ -38,8 +38,8 @@ from cranfield.notes import method_note
 from cranfield.text import counted
 from cranfield.types import Array, Index64
 
-RANKS_DIFFERENCES = "it ranks differences, which must be evenly spaced to be compared"
-"""Why the signed-rank test needs an interval scale."""
+RANKS_DIFFERENCES = "ranks of differences"
+"""What in the signed-rank test needs an interval scale: differences must be evenly spaced to be ranked."""
 SAME = "the systems have the same score on every topic"
 ZEROS = ("wilcox", "pratt", "zsplit")
 _OF_ZEROS = {"wilcox": "left out", "pratt": "ranked, then left out", "zsplit": "ranked, half of each sign"}

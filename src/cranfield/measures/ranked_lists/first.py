@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -203,22 +204,29 @@ class Pplus(_BlendedRatio):
         return at_preferred(ratios.hits, ratios.hits.running(ratios.adds) / ratios.hits.nth)
 
 
+ENDLESS = "inf"
+"""The penalty of every grade that makes WRR and NWRR the reciprocal rank."""
+
+
 class _Penalised(Measure):
     """The base class of WRR and NWRR: the first relevant document, and a penalty β for each grade."""
 
-    penalty: Mapping[float, float] | Gain | None = None
+    penalty: Mapping[float, float] | Gain | float | str | None = None
     rel: float = 1
 
     def normalised(self) -> dict[str, Any]:
-        return {"penalty": Gain.of(self.penalty, "penalty") if isinstance(self.penalty, Mapping) else self.penalty}
+        penalty = self.penalty
+        if isinstance(penalty, Mapping):
+            return {"penalty": Gain.of(penalty, "penalty", finite=False)}
+        return {"penalty": ENDLESS if penalty == math.inf else penalty}
 
     def check(self) -> None:
         """Penalties are above 1, and a better grade has no higher penalty."""
         penalty, example = self.penalty, "{1: 4, 2: 3, 3: 2}"
-        if penalty is None:
+        if penalty is None or penalty == ENDLESS:
             return
         if not isinstance(penalty, Gain):
-            raise UsageError(f"{self.name}: penalty == {penalty!r}, must be a table such as {example}")
+            raise UsageError(f"{self.name}: penalty == {penalty!r}, must be a table such as {example}, or {ENDLESS}")
         if penalty.kind != "table" or penalty.unlisted:
             raise UsageError(f"{self.name}: penalty == {penalty}, must list every grade, as {example} does")
         for grade, worth in penalty.table:
@@ -229,7 +237,9 @@ class _Penalised(Measure):
             raise UsageError(f"{self.name}: penalty == {penalty}, a better grade must not have a higher penalty")
 
     def penalties(self, grade: Array, lists: Assessed) -> Array:
-        return self.penalty(grade) if isinstance(self.penalty, Gain) else 2.0 + lists.max_grade - grade
+        if isinstance(self.penalty, Gain):
+            return self.penalty(grade)
+        return np.full(len(grade), np.inf) if self.penalty == ENDLESS else 2.0 + lists.max_grade - grade
 
     def note(self, lists: Assessed) -> str | None:
         if self.penalty is not None:
@@ -246,8 +256,9 @@ class WRR(_Penalised):
     .. math:: \frac{1}{r_1 - 1/\beta(g_1)}
 
     `penalty` is the table of β: above 1, and smallest for the best grade. The larger the penalties, the closer the
-    score to RR. The default is 2 for the highest grade in the judgments and 1 more for each grade below (S, A, B: 2, 3,
-    4). Scores can exceed 1, by an amount that depends on the topic; use NWRR for averages.
+    score to RR; `penalty="inf"`, which NTCIR's Web track used, is RR. The default is 2 for the highest grade in the
+    judgments and 1 more for each grade below (S, A, B: 2, 3, 4). Scores can exceed 1, by an amount that depends on the
+    topic; use NWRR for averages.
     No relevant documents: 0.
     Reference: Eguchi, Oyama, Ishida, Kando & Kuriyama, Overview of the Web Retrieval Task at the Third NTCIR Workshop,
     2003

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed.changed_lists.judged_documents import JudgedDocuments, Mask
+from cranfield.assessed.changed_lists.judged_documents import JudgedDocuments
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.segments import position_in_segment, segment_starts
 from cranfield.declared.operation import Seed, about, operation
@@ -32,18 +32,20 @@ METHODS = {
     "flips": ("share of judgments changed", "grades moved to the next one up or down, at random"),
     "confusion": ("share expected to change", "grades drawn again from a confusion matrix"),
     "topics": ("topics", "topics drawn at random, without replacement"),
+    "intents": ("share of intents kept", "intents of each topic dropped at random, the others share their probability"),
 }
 """{method: (the unit of its levels, description)}."""
 DEFAULT_METHODS = ("random", "depth", "flips", "topics")
 RATES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
 DEPTHS = (5, 10, 20, 50, 100)
 FLIPS = (0.05, 0.1, 0.2, 0.3)
+INTENTS = (0.8, 0.6, 0.4, 0.2)
 VALUES = {"tau": "τ with the full ranking", "change": "mean change of score", "rmse": "RMSE of scores"}
 
 How = Annotated[
     Sequence[str] | str | None,
     about(
-        "{names}; default: all except confusion. Several separated by commas.",
+        "{names}; default: all except confusion and intents. Several separated by commas.",
         names="meta.judgments.robustness:METHODS",
         spelled="--how METHOD",
     ),
@@ -61,6 +63,14 @@ Sizes = Annotated[
 Flips = Annotated[
     Sequence[float] | None,
     about("flips: the share of judgments changed; default: 0.05 to 0.3.", **SHARES, spelled="--flips P,P,..."),
+]
+IntentShares = Annotated[
+    Sequence[float] | None,
+    about(
+        "intents: the share of each topic's intents kept; default: 0.8 to 0.2.",
+        **SHARES,
+        spelled="--intent-shares P,P,...",
+    ),
 ]
 Repeats = Annotated[int, about("How often each change is repeated.", least=1, most=10_000, spelled="--repeats N")]
 Probabilities = Mapping[Any, Mapping[Any, float]]
@@ -82,8 +92,8 @@ class Setting:
     """The number of judged documents in this experiment."""
 
 
-Experiment = tuple[Setting, Mask | None, Array | None]
-"""An experiment, the judgments that it keeps (None: all), and its grades (None: unchanged)."""
+Experiment = tuple[Setting, Mapping[str, Any]]
+"""An experiment, and what is judged in it, as arguments of `JudgedDocuments.judged`."""
 Means = tuple[Setting, Array, Array]
 """An experiment with the mean scores before and after, measures × runs."""
 
@@ -188,6 +198,7 @@ def robustness(
     flips: Flips = None,
     confusion: Confusion = None,
     sizes: Sizes = None,
+    intent_shares: IntentShares = None,
     repeats: Repeats = 5,
     seed: Seed = 0,
     condensed: rescoring.WithCondensed = False,
@@ -206,23 +217,29 @@ def robustness(
       grade only goes down, the lowest only up. `flips`: the share.
     - `confusion`: draw every grade again. `confusion`: {grade: {new grade: probability}}.
     - `topics`: draw topics without replacement. `sizes`: how many.
+    - `intents`: drop intents of each topic at random; at least one intent with a relevant document stays, and those
+      that stay share the probability. Documents judged only for dropped intents are not judged. `intent_shares`: the
+      share that stays. It shows how much a diversity measure depends on which intents were chosen (the question of
+      Sakai, Dou & Clarke, whose own choices of intents are not made here).
 
-    The default is random, depth, flips and topics, and confusion if there is a matrix. All but `depth` are repeated
-    `repeats` times; within a repeat, smaller samples are subsets of larger ones. The same seed gives the same result
-    for a method, whichever other methods are used. Runs are read and joined once. With `condensed`, each measure is
-    also scored on lists without unjudged documents (AP and AP').
+    The default is random, depth, flips and topics, confusion if there is a matrix, and intents if there are shares. All
+    but `depth` are repeated `repeats` times; within a repeat, smaller samples are subsets of larger ones. The same
+    seed gives the same result for a method, whichever other methods are used. Runs are read and joined once. With
+    `condensed`, each measure is also scored on lists without unjudged documents (AP and AP').
 
     Reference: Buckley & Voorhees, SIGIR 2004, 25-32, doi:10.1145/1008992.1009000 (random); Sakai & Kando, Information
-    Retrieval 11, 2008, 447-470, doi:10.1007/s10791-008-9059-7 (condensed lists)
+    Retrieval 11, 2008, 447-470, doi:10.1007/s10791-008-9059-7 (condensed lists); Sakai, Dou & Clarke, The Impact of
+    Intent Selection on Diversified Search Evaluation, SIGIR 2013 (intents)
 
     >>> runs = {"x": {"q": {"a": 3, "b": 2}}, "y": {"q": {"c": 3, "a": 2}}, "z": {"q": {"d": 3, "c": 2}}}
     >>> result = robustness({"q": {"a": 1, "b": 1, "c": 0}}, runs, "P@2", how="depth", depths=[1, 2])
     >>> result.change.round(4).tolist()  # to depth 1 only a and c are judged: x loses b, 1/2 for one of three runs
     [[-0.1667], [0.0]]
     """
-    methods = _methods(how, confusion)
+    methods = _methods(how, confusion, intent_shares)
     kept, changed = (RATES if rates is None else rates), (FLIPS if flips is None else flips)
-    for name, levels in (("how", methods), ("rates", kept), ("flips", changed)):
+    shares = INTENTS if intent_shares is None else intent_shares
+    for name, levels in (("how", methods), ("rates", kept), ("flips", changed), ("intent_shares", shares)):
         _check_not_empty(name, levels)
     scorer = rescoring.Rescorer(NAME, qrels, runs, rescoring.with_condensed(measures, condensed), options, missing)
     documents, full = scorer.documents, scorer.full
@@ -231,12 +248,13 @@ def robustness(
         "depth": _by_depth(documents, depths),
         "flips": _flipped(documents, changed, repeats, seed),
         "confusion": _confused(documents, confusion or {}, repeats, seed),
+        "intents": _of_intents(documents, shares, repeats, seed),
     }
     plan = [experiment for name, drawn in experiments.items() if name in methods for experiment in drawn]
     subsets = _subsets(full, sizes, repeats, seed, len(documents)) if "topics" in methods else []
     means: list[Means] = []
-    for number, (setting, keep, grade) in enumerate(plan, 1):
-        values = scorer.values(documents.judged(keep=keep, grade=grade))
+    for number, (setting, changes) in enumerate(plan, 1):
+        values = scorer.values(documents.judged(**changes))
         means.append((setting, *rescoring.paired_means(full.values, values)))
         report(progress, number, len(plan))
     return _record(full, [*means, *subsets], repeats, seed, *([rescoring.PAIRED] if plan else []))
@@ -276,7 +294,7 @@ def _dropped(documents: JudgedDocuments, rates: Sequence[float], repeats: int, s
         for rate in rates:
             kept = np.maximum(np.floor(rate * size + 0.5), relevant)
             keep = np.asarray(place <= kept)
-            yield Setting("random", rate, repeat, int(keep.sum())), keep, None
+            yield Setting("random", rate, repeat, int(keep.sum())), {"keep": keep}
 
 
 def _by_depth(documents: JudgedDocuments, depths: Sequence[int] | None) -> Iterator[Experiment]:
@@ -290,7 +308,7 @@ def _by_depth(documents: JudgedDocuments, depths: Sequence[int] | None) -> Itera
     first = documents.first_ranks(np.zeros(len(documents.lists.runs), dtype=np.int64), 1)[0]
     for depth in depths:
         keep = np.asarray((first > 0) & (first <= depth))
-        yield Setting("depth", float(depth), 0, int(keep.sum())), keep, None
+        yield Setting("depth", float(depth), 0, int(keep.sum())), {"keep": keep}
 
 
 def _flipped(documents: JudgedDocuments, shares: Sequence[float], repeats: int, seed: int) -> Iterator[Experiment]:
@@ -305,7 +323,7 @@ def _flipped(documents: JudgedDocuments, shares: Sequence[float], repeats: int, 
         for share in shares:
             changed = place <= np.floor(share * size + 0.5)
             grade = np.where(changed, moved, documents.grade)
-            yield Setting("flips", share, repeat, len(documents)), None, grade
+            yield Setting("flips", share, repeat, len(documents)), {"grade": grade}
 
 
 def _confused(documents: JudgedDocuments, confusion: Probabilities, repeats: int, seed: int) -> Iterator[Experiment]:
@@ -318,7 +336,21 @@ def _confused(documents: JudgedDocuments, confusion: Probabilities, repeats: int
             same = documents.grade == old
             drawn = np.searchsorted(np.cumsum(list(row.values())), draw[same], side="right")
             grade[same] = np.array(list(row))[np.minimum(drawn, len(row) - 1)]
-        yield Setting("confusion", float(changes.mean()), repeat, len(documents)), None, grade
+        yield Setting("confusion", float(changes.mean()), repeat, len(documents)), {"grade": grade}
+
+
+def _of_intents(documents: JudgedDocuments, shares: Sequence[float], repeats: int, seed: int) -> Iterator[Experiment]:
+    intents = documents.lists.intents
+    if intents is None:
+        raise UsageError(f"{NAME}: the judgments have no intents to choose from; give judgments by intent")
+    served = np.bincount(intents.intent[intents.grade >= 1], minlength=len(intents)) > 0
+    for repeat in range(repeats):
+        # Intents without relevant documents are in a stratum of their own, so that one with some of them stays.
+        place, size = _shuffled(intents.topic * 2 + served, [seed, 5, repeat])
+        for share in shares:
+            kept = np.asarray(place <= np.maximum(np.floor(share * size + 0.5), served))
+            judged = len(np.unique(intents.document[kept[intents.intent]]))
+            yield Setting("intents", share, repeat, judged), {"intents": kept}
 
 
 def _matrix(confusion: Probabilities, grades: Array) -> dict[float, dict[float, float]]:
@@ -363,9 +395,12 @@ def _shuffled(stratum: Index64, seed: list[int]) -> tuple[Index64, Index64]:
     return place, np.diff(start)[stratum]
 
 
-def _methods(how: Sequence[str] | str | None, confusion: Probabilities | None) -> tuple[str, ...]:
+def _methods(
+    how: Sequence[str] | str | None, confusion: Probabilities | None, intent_shares: Sequence[float] | None
+) -> tuple[str, ...]:
     if how is None:
-        return DEFAULT_METHODS if confusion is None else (*DEFAULT_METHODS, "confusion")
+        asked = {"confusion": confusion, "intents": intent_shares}
+        return (*DEFAULT_METHODS, *(method for method, value in asked.items() if value is not None))
     methods = (how,) if isinstance(how, str) else tuple(how)
     for method in methods:
         check.one_of(NAME, tuple(METHODS), how=method)

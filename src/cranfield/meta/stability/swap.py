@@ -47,7 +47,9 @@ class SwapRates(Record):
     """Swap rates by measure, size of the topic sets, and bin of the difference. Counts are measures × sizes × bins."""
 
     figure = "swap_figure"
-    facts = ("width", "rate", "level", "replacement", "systems", "topics", "resamples", "seed")
+    facts = (
+        "width", "rate", "level", "replacement", "systems", "topics", "resamples", "seed", "fuzziness", "significant",
+    )  # fmt: skip
 
     measures: tuple[str, ...]
     sizes: tuple[int, ...]
@@ -73,6 +75,14 @@ class SwapRates(Record):
     seed: int
     selection_notes: tuple[str, ...]
     """Notes on the scores that were used."""
+    errors: Array
+    """measures × sizes: the share of comparisons, by the first set, with the less frequent order of their pair."""
+    equal: Array
+    """measures × sizes: the share of comparisons, by the first set, whose difference is within the fuzziness."""
+    fuzziness: float
+    """The share of the larger mean up to which a difference counts as none."""
+    significant: float | None
+    """The level of the t test that a comparison had to pass; None: all comparisons count."""
 
     @property
     def rates(self) -> Array:
@@ -152,20 +162,34 @@ class SwapRates(Record):
         """A row per measure, size and bin."""
         return super().table()
 
+    def error_table(self) -> Table:
+        """measure, size, error, equal: the error rate of Buckley & Voorhees; fewest errors first."""
+        columns = crossed({"measure": self.measures, "size": self.sizes}, {"error": self.errors, "equal": self.equal})
+        order = np.lexsort((columns["error"], columns["size"]))
+        error = method_note(
+            "error: the share of sets that order two systems in the way that fewer sets do; equal: the share in which "
+            f"they differ by at most {100 * self.fuzziness:g}% of the larger mean"
+        )
+        return table_of({name: column[order] for name, column in columns.items()}, notes=(error, *self._drawing()))
+
     def _digits(self) -> int:
         """The number of decimals that the edges of bins need."""
         return next(digits for digits in range(13) if abs(round(self.width, digits) - self.width) < 1e-12)
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """How the swap rates were computed, and what the columns mean."""
+    def _drawing(self) -> tuple[str, ...]:
+        """How the topic sets were drawn, and which comparisons count."""
         drawn = "with replacement (Sakai 2007 Fig. 4)" if self.replacement else "without replacement, disjoint"
         sizes = ", ".join(map(str, self.sizes))
-        bins, digits = self.counts.shape[2], self._digits()
         method = method_note(
             f"{self.systems} systems, {self.topics} topics; B = {self.resamples:,} pairs of sets of {sizes} topics "
             f"drawn {drawn}, seed {self.seed}"
         )
+        return (method,)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How the swap rates were computed, and what the columns mean."""
+        bins, digits = self.counts.shape[2], self._digits()
         rule = method_note(
             f"{bins} bins of {self.width:.{digits}f}, the last from {self.edges[-1]:.{digits}f} up; a comparison is a "
             "swap unless both sets prefer the same system, so ties count as swaps"
@@ -179,6 +203,11 @@ class SwapRates(Record):
             f"{100 * self.level:g}% interval of abs. diff. over the pairs of sets, drawn again: what more of them "
             "could change"
         )
+        chosen: tuple[str, ...] = ()
+        if self.significant is not None:
+            share = self.counts.sum() / (self.systems * (self.systems - 1) / 2 * self.resamples * self.largest.size)
+            test = f"paired t test on the first set has p ≤ {self.significant:g}"
+            chosen = (method_note(f"only comparisons count whose {test}: {100 * share:.1f}% of them"),)
         none = self._named(np.isnan(self.required))
         few = self._named(self.thin)
         cautions = Notes()
@@ -187,7 +216,7 @@ class SwapRates(Record):
         if few:
             advice = "use more resamples or wider bins"
             cautions.caution(f"caution: fewer than {LEAST} comparisons in the bins that decide, {advice}: {few}")
-        return (method, rule, meaning, interval, *cautions, *self.selection_notes)
+        return (*self._drawing(), *chosen, rule, meaning, interval, *cautions, *self.selection_notes)
 
     def _named(self, chosen: NDArray[np.bool_]) -> str:
         """Some measures, with the size of the topic sets if there are several."""
@@ -240,6 +269,24 @@ def swap_rates(
     sizes: Annotated[int | Sequence[int] | None, SIZES] = None,
     bins: Annotated[int, about("The number of bins of differences.", least=1, rare=True)] = 21,
     width: Annotated[float, about("The width of a bin.", above=0, spelled="--bin-width W", rare=True)] = 0.01,
+    significant: Annotated[
+        float | None,
+        about(
+            "Count only comparisons whose paired t test on the first set has a p-value up to this (Sanderson & Zobel).",
+            above=0,
+            below=1,
+            spelled="--significant ALPHA",
+        ),
+    ] = None,
+    fuzziness: Annotated[
+        float,
+        about(
+            "For error rates: systems whose means differ by up to this share of the larger are equal.",
+            least=0,
+            most=1,
+            rare=True,
+        ),
+    ] = 0.05,
     level: Level = 0.95,
     resamples: Annotated[int, about("The number of pairs of topic sets.", **RESAMPLES)] = 1_000,
     seed: Seed = 0,
@@ -265,7 +312,22 @@ def swap_rates(
     The relative difference is relative to the largest mean of any system on any set. Sakai 2007 §5.3 calls it the
     "maximum overall absolute difference", but the values in its Table 3, such as 1.0000 for RR, can only be means.
 
-    References: Voorhees & Buckley, SIGIR 2002, doi:10.1145/564376.564432; Sakai 2007 §4.2
+    `significant` filters comparisons before they are counted, as Sanderson and Zobel do: a comparison counts only if
+    the paired t test on the first set is significant at this level. A topic that was drawn twice is two topics to the
+    test.
+
+    `errors` are the error rates that Buckley and Voorhees used before the swap method. Over the first sets, it counts
+    how often X is better, Y is better, or their means differ by at most `fuzziness` of the larger:
+
+    .. math:: \text{error} = \frac{\sum_{X,Y} \min(|X > Y|, |X < Y|)}{\sum_{X,Y} |X > Y| + |X < Y| + |X = Y|}, \quad
+        \text{equal} = \frac{\sum_{X,Y} |X = Y|}{\sum_{X,Y} |X > Y| + |X < Y| + |X = Y|}
+
+    All pairs count in it, with and without `significant`. Sets of all topics drawn without replacement would all be the
+    same, so give `sizes`; the definitions of filter and error rate are stated without their papers at hand.
+
+    References: Voorhees & Buckley, SIGIR 2002, doi:10.1145/564376.564432; Sakai 2007 §4.2; Buckley & Voorhees, SIGIR
+    2000, 33-40, doi:10.1145/345508.345543 (error rate); Sanderson & Zobel, SIGIR 2005, 162-169,
+    doi:10.1145/1076034.1076064 (filter)
 
     >>> rng = np.random.default_rng(0)
     >>> values = np.array([0.2, 0.24, 0.4])[:, None] + rng.normal(0, 0.4, (3, 30))
@@ -280,6 +342,7 @@ def swap_rates(
     groups = min(resamples, _GROUPS)
     binned = np.zeros((*shape[:2], groups, 2, bins), dtype=np.int64)  # confirmed comparisons, and swaps
     largest = np.full(shape[:2], -np.inf)
+    orders = np.zeros((*shape[:2], 2, math.comb(runs, 2)), dtype=np.int64)  # X better, Y better
     by_topic = np.ascontiguousarray(complete.values.reshape(-1, topics).T)
     close, sign = complete.close, complete.sign
     first, second = np.triu_indices(runs, 1)
@@ -296,14 +359,19 @@ def swap_rates(
                 largest[m, s] = max(largest[m, s], float((sign[m] * means[:, m]).max()))
                 index = _bins_of(means[0, m], means[1, m], first, second, float(close[m]), bins, width)
                 index += 2 * bins * group
+                orders[m, s] += _ordered(means[0, m], first, second, float(close[m]), fuzziness)
+                if significant is not None:
+                    index = index[_significant(complete.values[m], times[:, 0], first, second, significant)]
                 binned[m, s] += np.bincount(index.ravel(), minlength=binned[m, s].size).reshape(groups, 2, bins)
             done += len(times)
             report(progress, done, len(chosen) * resamples)
     counts, swaps = binned.sum(axis=(2, 3)), binned[..., 1, :].sum(axis=2)
     interval = _interval(binned, width, rate, level, seed)
+    compared = orders.shape[-1] * resamples
+    errors, equal = orders.min(axis=2).sum(axis=2) / compared, 1 - orders.sum(axis=(2, 3)) / compared
     return SwapRates(
         complete.measures, chosen, counts, swaps, largest, interval, width, rate, level, replacement, runs, topics,
-        resamples, seed, complete.notes,
+        resamples, seed, complete.notes, errors, equal, fuzziness, significant,
     )  # fmt: skip
 
 
@@ -371,6 +439,30 @@ def _bins_of(
     index: Counts = size.astype(np.int64)
     index[~confirmed] += bins
     return index
+
+
+def _ordered(means: Array, first: NDArray[Any], second: NDArray[Any], close: float, fuzziness: float) -> Counts:
+    """2 × pairs: how often the first and the second system is better by more than the fuzziness."""
+    x, y = means[first], means[second]
+    margin = fuzziness * np.maximum(np.abs(x), np.abs(y)) + close
+    return np.stack([np.count_nonzero(x - y > margin, axis=1), np.count_nonzero(y - x > margin, axis=1)])
+
+
+def _significant(
+    scores: Array, times: Array, first: NDArray[Any], second: NDArray[Any], alpha: float
+) -> NDArray[np.bool_]:
+    """pairs × resamples: is the paired t test on a set of topics significant? Scores are systems × topics."""
+    from scipy.special import stdtrit
+
+    size = times[0].sum()
+    if size < 2:
+        raise UsageError("swap_rates: sets of 1 topic, but a t test of significance needs 2 or more; give larger sizes")
+    difference = scores[first] - scores[second]
+    mean = difference @ times.T / size
+    error = np.sqrt(np.maximum(difference**2 @ times.T / size - mean**2, 0) / (size - 1))
+    rounding = 1e-7 * np.abs(difference).max(initial=0.0)  # the difference is the same on all topics of the set
+    passed = np.abs(mean) >= stdtrit(size - 1, 1 - alpha / 2) * error
+    return np.asarray(np.where(error > rounding, passed, np.abs(mean) > rounding))
 
 
 def _fixed(value: float, digits: int, unit: str = "f") -> str:

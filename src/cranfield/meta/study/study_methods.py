@@ -42,6 +42,7 @@ OF_STUDY = ("progress", "threads", "options", "missing", "teams", "measures")
 TABLES = {
     "compare": {"": "ranking"},
     "power": {"": "table", "overlap": "overlap", "asl": "asl_table"},
+    "power-by-test": {"": "table", "agreement": "agreement_data", "asl": "asl_table"},
     "swap": {"": "table", "curves": "curves"},
     "concord": {"": "table", "pairs": "pairs"},
     "loo": {"": "table", "contributions": "contribution_table", "runs": "run_table"},
@@ -94,6 +95,7 @@ METHODS = {
     for method in (
         Method("compare", "which systems differ", "comparison:compare"),
         Method("power", "how many pairs of systems a measure separates", "meta:power"),
+        Method("power-by-test", "which pairs several tests separate", "meta:power_by_test"),
         Method("swap", "how often another topic set would reverse a difference", "meta:swap"),
         Method("correlate", "do measures rank systems alike", "meta:correlate"),
         Method("concord", "which measures agree with a gold standard", "meta:concord"),

@@ -33,6 +33,7 @@ from cranfield.report.figures.describe.label_figures import (
     describe_assessor_agreement,
     describe_assessor_confusion,
     describe_discovery,
+    describe_label_errors,
     describe_method_ranks,
     describe_posterior_entropy,
 )
@@ -45,6 +46,7 @@ from cranfield.report.figures.describe.meta_figures import (
     describe_informativeness,
     describe_rank_changes,
     describe_robustness,
+    describe_shares,
     describe_spacing,
     describe_swap_rates,
 )
@@ -107,6 +109,7 @@ __all__ = [
     "describe_intervals",
     "describe_judge_confusion",
     "describe_judge_ranks",
+    "describe_label_errors",
     "describe_levels",
     "describe_log_measure",
     "describe_method_ranks",
@@ -121,6 +124,7 @@ __all__ = [
     "describe_residuals",
     "describe_robustness",
     "describe_sessions",
+    "describe_shares",
     "describe_spacing",
     "describe_swap_rates",
     "describe_topic_leniency",

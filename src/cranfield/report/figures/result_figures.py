@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # these import half of the package
     from cranfield.meta.stability.accuracy_of_tests import TestAccuracy
     from cranfield.meta.stability.discrimination import DiscriminativePower
     from cranfield.meta.stability.generalisability import GStudies, GStudy
+    from cranfield.meta.stability.power_side_by_side import PowerSideBySide
     from cranfield.meta.stability.swap import SwapRates
     from cranfield.online.interleaving.interleaving_simulation import InterleavingSimulation
     from cranfield.online.interleaving.sign_statistics import InterleavingPower
@@ -100,6 +101,22 @@ def power_figure(result: DiscriminativePower, zoom: float | None = None) -> Figu
     limit = result.alpha if result.asl_rule == "plus-one" else math.nextafter(result.alpha, 0)
     test = f"{result.test} test, {counted(result.topics, 'topic')}"
     return figures.describe_asl(curves, alpha=limit, highest=zoom, test=test)
+
+
+def power_side_by_side_figure(result: PowerSideBySide, zoom: float | None = None) -> Figure:
+    """Curves of p-values of each measure and condition; of collections and classes, a line of shares for each."""
+    first = next(iter(result.parts.values()))
+    if result.kind in ("collection", "class"):
+        return figures.describe_shares(result.columns(), by=result.kind, alpha=first.alpha)
+    several = len(result.measures) > 1
+    curves = {
+        f"{measure}, {name}" if several else name: part.p_of(measure)
+        for measure in result.measures
+        for name, part in result.parts.items()
+    }
+    limit = first.alpha if first.asl_rule == "plus-one" else math.nextafter(first.alpha, 0)
+    subject = counted(first.topics, "topic") if several else f"{result.measures[0]}, {counted(first.topics, 'topic')}"
+    return figures.describe_asl(curves, alpha=limit, highest=zoom, test=subject)
 
 
 def swap_figure(result: SwapRates) -> Figure:
@@ -313,6 +330,7 @@ def comparison_figures(result: Comparison) -> list[Figure]:
 METHOD_FIGURES: dict[str, Callable[[Any], Sequence[Figure]]] = {
     "compare": comparison_figures,
     "power": lambda result: [power_figure(result)],
+    "power-by-test": lambda result: [power_side_by_side_figure(result)],
     "swap": lambda result: [swap_figure(result)],
     "correlate": lambda result: [figures.describe_correlations(result)],
     "concord": lambda result: [figures.describe_concordance(result)],

@@ -154,3 +154,73 @@ def test_fewer_than_three_runs_are_an_error(cranfield: Cranfield, verb: str, tmp
     done = cranfield("meta", verb, "--scores", str(two))
     assert done.code == 2
     assert "2 systems, must be 3 or more" in done.err
+
+
+def test_several_tests_and_numbers_of_resamples_are_side_by_side(cranfield: Cranfield) -> None:
+    tests = ("--sample", "-m", "AP,RR", "-t", "bootstrap,tukey", "-B", "50,200")
+    done = cranfield("meta", "power", *tests, "-f", "json")
+    rows = json.loads(done.out)["rows"]
+    assert {row["test"] for row in rows} == {"bootstrap, B = 50", "bootstrap, B = 200", "tukey"}
+    done = cranfield("meta", "power", *tests, "--show", "agreement", "-f", "json")
+    rows = json.loads(done.out)["rows"]
+    assert all(row["only first"] + row["both"] + row["only other"] + row["neither"] == 6 for row in rows)
+    assert len(rows) == 2 * 3
+    for show in ("power", "asl", "pairs", "agreement"):
+        assert cranfield("meta", "power", *tests, "--show", show).code == 0
+
+
+def test_collections_are_side_by_side(cranfield: Cranfield, tmp_path: Path) -> None:
+    import cranfield as cf
+
+    folder = Path(cf.__file__).parent / "samples"
+    collections = [f"--collection={name}={folder}/qrels.txt:{folder}/*.run" for name in ("news", "web")]
+    figure = tmp_path / "power.json"
+    done = cranfield("meta", "power", *collections, "-m", "AP,RR", "-t", "t", "--plot", str(figure))
+    assert done.code == 0, done.err
+    assert "Kendall's W = 1.00, p = 0.5" in done.out  # two measures have two orders: half of all pairs of them agree
+    assert "web" in figure.read_text()
+
+
+def test_classes_of_topics_are_side_by_side(cranfield: Cranfield, tmp_path: Path) -> None:
+    classes = tmp_path / "types.txt"
+    topics = [str(topic) for topic in range(101, 125)]
+    classes.write_text("".join(f"{topic} {'faceted' if int(topic) % 2 else 'ambiguous'}\n" for topic in topics))
+    shared = ("--sample", "-m", "AP,RR", "-t", "t", "--by", str(classes))
+    done = cranfield("meta", "power", *shared, "--one-table", "-f", "json")
+    assert done.code == 0, done.err
+    together = {(row["class"], row["measure"]): row["share"] for row in json.loads(done.out)["rows"]}
+    apart = json.loads(cranfield("meta", "power", *shared, "-f", "json").out)
+    assert together == {(part["class"], row["measure"]): row["share"] for part in apart for row in part["rows"]}
+    assert "--one-table shows the classes of --by" in cranfield("meta", "power", "--sample", "--one-table").err
+
+
+def test_probabilities_of_intents_are_side_by_side(cranfield: Cranfield, tmp_path: Path) -> None:
+    qrels = tmp_path / "qrels.txt"
+    qrels.write_text("".join(f"{t} {i} d{i}{t} 1\n" for t in range(1, 7) for i in range(1, 4)))
+    runs = []
+    for name, order in (("a", (1, 2, 3)), ("b", (3, 2, 1)), ("c", (2, 3))):
+        lines = [f"{t} Q0 d{i}{t} {r} {9 - r} {name}\n" for t in range(1, 7) for r, i in enumerate(order, 1)]
+        (tmp_path / name).write_text("".join(lines))
+        runs.append(str(tmp_path / name))
+    shared = (str(qrels), *runs, "-m", "D-nDCG@2,RR-IA", "-t", "t", "--show", "pairs", "-f", "json")
+    both = cranfield("meta", "power", *shared, "--intent-probabilities", "uniform,nonuniform")
+    assert both.code == 0, both.err
+    rows = json.loads(both.out)["rows"]
+    one = json.loads(cranfield("meta", "power", *shared, "--intent-probabilities", "nonuniform").out)["rows"]
+    assert [row["p nonuniform"] for row in rows] == [row["p"] for row in one]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("-B", "100,x"), "--resamples == 100,x, must be whole numbers from 1 to"),
+        (("--show", "agreement"), "--show agreement compares tests"),
+        (("-t", "t,tukey", "--show", "overlap"), "--show overlap is for one result"),
+        (("-t", "t,tukey", "--intent-probabilities", "uniform,nonuniform"), "do not go together"),
+        (("-t", "t,tukey", "--statistic", "gmean"), "--statistic gmean has one test"),
+    ],
+)
+def test_what_is_side_by_side_is_checked_first(cranfield: Cranfield, options: tuple[str, ...], message: str) -> None:
+    done = cranfield("meta", "power", "--sample", *options)
+    assert done.code == 2
+    assert message in done.err

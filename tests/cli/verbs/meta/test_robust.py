@@ -64,7 +64,7 @@ def test_confusion_from_a_file(cranfield: Cranfield, tmp_path: Path) -> None:
     matrix = tmp_path / "assessors.txt"
     same = "".join(f"{grade} {grade} 1\n" for grade in range(4))
     matrix.write_text("# grade becomes probability\n" + same)
-    words = (*QUIET, "--how", "confusion", "--confusion", str(matrix), "-f", "json")
+    words = (*QUIET, "--how", "confusion", "--confusions", str(matrix), "-f", "json")
     rows = json.loads(cranfield(*words).out)["rows"]
     assert [(row["level"], row["τ"], row["RMSE"]) for row in rows] == [("0", pytest.approx(1), 0)]
     for bad, message in {
@@ -93,6 +93,8 @@ def test_the_figure_is_drawn(cranfield: Cranfield, tmp_path: Path) -> None:
         (("--sample", "--depths", "2.5"), "--depths 2.5: expected whole numbers"),
         (("--sample", "--how", "topics", "--rates", "0.5"), "--rates 0.5 applies only to --how random; add it"),
         (("--sample", "--size", "100"), "size == 100, must be between 1 and 24"),
+        (("--sample", "--how", "intents"), "the judgments have no intents to choose from"),
+        (("--sample", "--intent-shares", "0.5"), "the judgments have no intents to choose from"),
         (("--sample", "--how", "confusion"), "how == 'confusion' needs a matrix"),
         (("--sample", "--show", "everything"), "show == 'everything', must be one of 'tau'"),
         (("qrels.txt", "mine.run"), "1 run, must be 3 or more"),

@@ -75,7 +75,7 @@ def test_the_figure_is_drawn(cranfield: Cranfield, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["-m", "AP", "-n", "40"], "2^40 = 1,099,511,627,776 lists"),
+        (["-m", "AP", "--length", "40"], "2^40 = 1,099,511,627,776 lists"),
         (["-m", "AP", "--show", "all"], "--show == 'all', must be one of"),
         (["-m", "AP", "--recall-base", "many"], "--recall-base many"),
         (["-m", "alpha-nDCG"], "needs judgments by intent"),

@@ -12,7 +12,7 @@ class ShardVerb(options.Detected, Printing, of="collection.shards:shard_files"):
 
     The files are qrels, runs and lists of document ids, one in each line; the kind is detected. FOLDER/shard1/bm25.run
     has the documents of the first shard, in the order of the run. A document is in the same shard in all files, because
-    its shard depends on its id and the seed alone. With --repeat, FOLDER/split1, FOLDER/split2, ... are different
+    its shard depends on its id and the seed alone. With --repeats, FOLDER/split1, FOLDER/split2, ... are different
     splits, with seeds N, N + 1, and so on. For ids, shards.tsv has lines of document, shard.
 
     Topics without a relevant document in a shard are left out of its qrels, and notes count them. Each shard is a small

@@ -130,7 +130,7 @@ cranfield anova qrels.txt runs/*.run -m AP --transform arcsine --residuals fitte
         "of --tukey. --plot draws them: {names} (against the fitted scores, or against normal quantiles). csv and tsv "
         "hold a row per score.",
         choices=("fitted", "normal"),
-        group=RESULT,
+        group=MORE,
     )
 
     def check(self) -> None:

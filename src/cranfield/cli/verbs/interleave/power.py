@@ -71,6 +71,6 @@ def _pair_of(log: str, clicks: str | None, ties: float | None) -> tuple[float, f
     counts = count_logged(log, clicks)
     ties = float((counts.totals[:, 1] / counts.totals.sum(axis=1)).mean()) if ties is None else ties
     if ties == 1:
-        raise UsageError(f"{log}: all impressions are ties; give the share of ties that you expect: --ties")
+        raise UsageError(f"{log}: all impressions are ties; give the share of ties that you expect: --tied")
     effects = [effect for effect in (user.design_effect() for user in counts.by_user) if not np.isnan(effect)]
     return ties, max([1.0, *effects])

@@ -24,8 +24,8 @@ class SimulateVerb(
     show the probabilities. perfect users click all relevant documents, navigational ones stop at the first good one,
     informational ones click much and stop rarely.
 
-    --plot draws how the power of the sign test grows with impressions. --log writes the lists and clicks of one method
-    as records for cranfield interleave analyse.
+    --plot draws how the power of the sign test grows with impressions. --write-log writes the lists and clicks of one
+    method as records for cranfield interleave analyse.
     """
 
     summary = "measure bias and sensitivity with simulated clicks"
@@ -58,7 +58,7 @@ cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft 
         check.whole("", **{"--users": self.users})
         self.kinds = [name.strip() for name in self.clicks.split(",") if name.strip()]
         if not self.kinds:
-            raise UsageError("--clicks is empty; give one of perfect, navigational, informational, random")
+            raise UsageError("--user is empty; give one of perfect, navigational, informational, random")
 
     def run(self) -> None:
         from cranfield.cli.options.option_values import imported

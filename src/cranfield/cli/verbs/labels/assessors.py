@@ -26,10 +26,10 @@ class AssessorsVerb(LabelSource, MergeOptions, Plotting, of=OPERATIONS):
     information is what a label tells about the true one, in bits.
     The spammer score is 0 if labels do not depend on items, and 1 if they are always right (Raykar & Yu 2012).
 
-    --next N lists the N most uncertain items that need labels. --stop posterior: an item is finished if its label has
-    --probability. --stop margin: if the two most frequent labels are --margin·√t − --slack·t votes apart after t labels
-    (Abraham et al. 2016). more is the expected number of labels that are missing; worker has not labelled the item and
-    is expected to tell most about it.
+    --next N lists the N most uncertain items that need labels. --stop-rule posterior: an item is finished if its label
+    has --probability. --stop-rule margin: if the two most frequent labels are --margin-factor·√t − --slack·t votes
+    apart after t labels (Abraham et al. 2016). more is the expected number of labels that are missing; assessor has
+    not labelled the item and is expected to tell most about it.
     """
 
     repeats_warnings = True

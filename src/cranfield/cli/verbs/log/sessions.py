@@ -17,12 +17,12 @@ class SessionsVerb(LogReading, Plotting, of="online.logs.sessions:summarise_sess
     """Find the sessions of a log: how many there are, how long they are, how many queries they have.
 
     If the log names a session for every query, these are its sessions, as for cranfield log measures. Otherwise, or
-    with --by silence, a session ends where a user does nothing for 30 minutes. With --by continuity, it also ends where
-    a query has no word in common with the query before. With --by given, sessions are those that the log names, in the
-    row of a query or in its events; what belongs to none is counted. A query is a user and an id: rows that have both
-    in common are one query. --rows writes a row per session: user, session, start, end (microseconds since 1970),
-    queries, clicks, events. --write writes the sessions with their queries, lists and clicks, which
-    cranfield answers sessions reads.
+    with --sessions silence, a session ends where a user does nothing for 30 minutes. With --sessions continuity, it
+    also ends where a query has no word in common with the query before. With --sessions given, sessions are those
+    that the log names, in the row of a query or in its events; what belongs to none is counted. A query is a user
+    and an id: rows that have both in common are one query. --rows writes a row per session: user, session, start,
+    end (microseconds since 1970), queries, clicks, events. --write writes the sessions with their queries, lists
+    and clicks, which cranfield answers sessions reads.
     """
 
     summary = "find the sessions of a log"

@@ -42,7 +42,8 @@ cranfield meta concord --scores scores.csv --preferences judged.csv --measure-ti
     )
     preferences: str | None = option(
         "--preferences FILE",
-        "Instead of --gold: lines of topic, run A, run B, preferred (A, B, tie or a run) and optionally assessor.",
+        "Instead of --gold-measure: lines of topic, run A, run B, preferred (A, B, tie or a run) and optionally "
+        "assessor.",
         reads=True,
     )
     pairs: bool = flag("--pairs", "Print a row per pair, with wins and p, as json, csv and tsv do.", group=RESULT)

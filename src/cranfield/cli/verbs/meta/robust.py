@@ -14,8 +14,8 @@ class RobustVerb(ByClass, options.Source, Plotting, of="meta.judgments.robustnes
     """Remove judgments or topics, or change grades, and show how scores and the ranking of runs change.
 
     random drops judgments at random, depth keeps those of a shallower pool, flips moves grades to the next one,
-    confusion draws grades again, topics uses fewer topics. A good measure keeps its ranking (Kendall's tau with the
-    full ranking) and its scores. --plot draws the first method.
+    confusion draws grades again, topics uses fewer topics, intents uses fewer intents of each topic. A good measure
+    keeps its ranking (Kendall's tau with the full ranking) and its scores. --plot draws the first method.
     """
 
     summary = "how scores change with fewer judgments or topics"
@@ -25,12 +25,13 @@ cranfield meta robust --sample  # try it on the bundled sample collection
 cranfield meta robust qrels.txt runs/*.run -m AP -m nDCG@10 --condensed --how random --rates 0.5,0.2,0.1
 cranfield meta robust qrels.txt runs/*.run --how depth --depths 10,20,50,100 --show rmse
 cranfield meta robust qrels.txt runs/*.run --how confusion --confusions assessors.txt
+cranfield meta robust diversity.txt runs/*.run -m alpha-nDCG@10,D#-nDCG@10,ERR-IA@10 --how intents
 cranfield meta robust --scores scores.csv --how topics --size 10,25,40 -f csv
 """
 
     how: list[str] | None = option(
         "--how METHOD",
-        "{names}; default: all except confusion. May be repeated, or separated by commas.",
+        "{names}; default: all except confusion and intents. May be repeated, or separated by commas.",
         names="meta.judgments.robustness:METHODS",
     )
     rates: str | None
@@ -40,6 +41,7 @@ cranfield meta robust --scores scores.csv --how topics --size 10,25,40 -f csv
         "--confusions FILE", "confusion: lines of grade, new grade, probability.", reads=True
     )
     sizes: str | None
+    intent_shares: str | None
     repeats: int
     seed: int
     condensed: bool
@@ -62,6 +64,7 @@ cranfield meta robust --scores scores.csv --how topics --size 10,25,40 -f csv
             "flips": ("--flips", self.flips),
             "confusion": ("--confusions", self.confusion),
             "topics": ("--size", self.sizes),
+            "intents": ("--intent-shares", self.intent_shares),
         }
         for method, (name, value) in levels.items():
             if value is not None and method not in (self.methods or (["topics"] if self.scores else levels)):

@@ -23,11 +23,17 @@ cranfield meta swap qrels.txt runs/*.run -m AP
 cranfield meta swap --sample -m AP,nDCG,RR  # try it on the bundled sample collection
 cranfield meta swap qrels.txt runs/*.run -m AP,Q,P+,NWRR,RR --plot swap.pdf
 cranfield meta swap qrels.txt runs/*.run -m AP --disjoint --size 5,10,15,20,25
+cranfield meta swap qrels.txt runs/*.run -m AP --disjoint --significant 0.05
+cranfield meta swap qrels.txt runs/*.run -m AP,P@10,P@30 --disjoint --size 5,10,20 --show errors
 cranfield meta swap --scores scores.csv --show curves -f csv -o curves.csv
 """
 
     what: str = options.show(
-        "measures", "curves", help="{names}: the difference needed and how many comparisons reach it, or a row per bin."
+        "measures",
+        "curves",
+        "errors",
+        help="{names}: the difference needed and how many comparisons reach it, a row per bin, or error rates (Buckley "
+        "& Voorhees): how often a set of topics orders two runs as fewer sets do.",
     )
 
     def run(self) -> None:
@@ -38,6 +44,8 @@ cranfield meta swap --scores scores.csv --show curves -f csv -o curves.csv
             result = swap_rates(scores, **self.settings(), progress=progress)
         if self.what == "curves":
             self.show(result.curves())
+        elif self.what == "errors":
+            self.show(result.error_table())
         else:
             self.show(result.data() if self.for_programs else result.table(self.digits))
         self.save_plot(result)

@@ -49,16 +49,16 @@ cranfield topics --scores scores.csv -m AP --sort spread --format csv
     def check(self) -> None:
         super().check()
         if self.sheets is not None:
-            named = {"--run": self.of_run, "--runs": self.pair, "--sort": self.sort, "--plot": self.plot}
+            named = {"--run": self.of_run, "--pair": self.pair, "--sort": self.sort, "--plot": self.plot}
             for name, value in named.items():
                 if value is not None:
                     raise UsageError(f"--sheets writes a page for each run; leave out {name}")
             check_page(f"{self.sheets.rstrip('/')}/run.html" if os.path.isdir(self.sheets) else "run.html", "--sheets")
         if self.pair is not None:
             if self.of_run is not None or self.sort is not None:
-                raise UsageError("--runs goes without --run and --sort; it lists the largest differences first")
+                raise UsageError("--pair goes without --run and --sort; it lists the largest differences first")
             if len(self.pair.split(",")) != 2:
-                raise UsageError(f"--runs {self.pair}: expected two names of runs, such as dense,bm25")
+                raise UsageError(f"--pair {self.pair}: expected two names of runs, such as dense,bm25")
 
     def _write_sheets(self, scores: Scores, folder: str) -> None:
         """Write the page of each run."""

@@ -24,9 +24,11 @@ if TYPE_CHECKING:
         PairAgreement,
         TopicAgreement,
     )
+    from cranfield.building.effect.label_errors import LabelErrors
     from cranfield.building.merging.assessor_report import AssessorReport
     from cranfield.building.merging.merged import Merged
 
+SMALLEST = 1e-9
 CHANCE = (Reference("x", 0.0, "chance"),)
 
 
@@ -372,4 +374,36 @@ def describe_discovery(columns: Any, *, subtitle: str = "") -> Figure:
         by=Axis("method", "method", "category"),
         title="Relevant documents found by number of judgments",
         subtitle=subtitle,
+    )
+
+
+def describe_label_errors(result: LabelErrors, measure: str | None = None) -> Figure:
+    """Show how far mislabelled documents move scores, upstream against downstream: a point per document and run.
+
+    >>> from cranfield.building.effect.label_errors import label_errors
+    >>> labels = [("1", "d", name, grade) for name, grade in (("anna", 1), ("ben", 0), ("cleo", 0))]
+    >>> labels += [("1", "e", name, 1) for name in ("anna", "ben", "cleo")]
+    >>> result = label_errors(labels, {"x": {"1": {"d": 2.0, "e": 1.0}}}, "AP", gold={"1": {"d": 1, "e": 1}})
+    >>> describe_label_errors(result).columns()["upstream"].tolist()
+    [-0.5]
+    """
+    measures = in_order(result.measure)
+    chosen = measures[0] if measure is None else measure
+    if chosen not in measures:
+        raise nearest(chosen, measures, "measure")
+    own = (result.measure == chosen) & ((result.upstream != 0) | (result.downstream != 0))
+    up, down = result.upstream[own], result.downstream[own]
+    reach = 1.05 * max(float(np.abs(np.concatenate((up, down))).max(initial=0.0)), SMALLEST)
+    where = zip(result.topic[own].tolist(), result.doc[own].tolist(), result.run[own].tolist(), strict=True)
+    labels = np.array([f"{topic} {doc} in {run}" for topic, doc, run in where], dtype=object)
+    ends = np.array([-reach, reach])
+    return Figure(
+        "scatter",
+        {"document": labels, "upstream": up, "downstream": down, "front": np.zeros(len(up), dtype=bool)},
+        x=Axis("upstream", f"change of {chosen} upstream ({result.method})", low=-reach, high=reach),
+        y=Axis("downstream", f"change of {chosen} downstream (AWARE)", low=-reach, high=reach),
+        title=f"Mislabelled documents and {chosen}",
+        subtitle="a point per document and run; on the line, merging labels\nand averaging scores do the same",
+        references=(Reference("x", 0.0, ""), Reference("y", 0.0, "")),
+        also={"front": {"x": ends, "y": ends}},
     )

@@ -76,6 +76,28 @@ def describe_asl(
     )
 
 
+def describe_shares(columns: Any, *, by: str = "collection", alpha: float = 0.05) -> Figure:
+    """Show the share of pairs that differ by each measure, a line per collection: parallel lines order measures alike.
+
+    `columns` have a row per measure and collection: `by`, measure and share. Sakai 2007 Fig. 10.
+
+    >>> table = {"collection": ["news", "news"], "measure": ["AP", "RR"], "share": [0.5, 0.3]}
+    >>> describe_shares(table).x.kind
+    'category'
+    """
+    check.between("describe_shares", low=0, high=1, alpha=alpha)
+    table = columns_of(columns, by, "measure", "share")
+    return Figure(
+        "lines",
+        {by: names(table[by]), "measure": names(table["measure"]), "share": numbers(table["share"], "share")},
+        x=Axis("measure", "measure", "category"),
+        y=Axis("share", f"pairs of systems that differ at α = {alpha:g}", "share", low=0),
+        by=Axis(by, by, "category"),
+        title="Discriminative power",
+        subtitle="lines that fall alike: the measures have the same order",
+    )
+
+
 def describe_swap_rates(
     columns: Any,
     *,
