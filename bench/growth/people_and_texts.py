@@ -95,6 +95,26 @@ def passages(folder: Path, topics: int) -> None:
         ))  # fmt: skip
 
 
+def document_preferences(folder: Path, topics: int, documents: int = 20) -> None:
+    """Ten preferences a topic, and a run with `documents` documents."""
+    rows(folder / "preferences.tsv", "topic\tfirst\tsecond\tpreferred", (
+        f"{topic}\td{n}\td{n + 1 + topic % 5}\td{n}" for topic in range(topics) for n in range(10)
+    ))  # fmt: skip
+    rows(folder / "mine.run", "", (
+        f"{topic} Q0 d{n} {n + 1} {documents - n} mine" for topic in range(topics) for n in range(documents)
+    ))  # fmt: skip
+
+
+def longer_lists(folder: Path, documents: int) -> None:
+    document_preferences(folder, 20, documents)
+
+
+def trailtexts(folder: Path, topics: int) -> None:
+    rows(folder / "trailtext.tsv", "topic\tgain\tlength", (
+        f"{topic}\t{n % 3}\t{100 + n}" for topic in range(topics) for n in range(10)
+    ))  # fmt: skip
+
+
 def item_labels(folder: Path, items: int) -> None:
     for shift, name in enumerate(("gold", "mine")):
         rows(folder / f"{name}.csv", "item,label", (f"i{n},c{(n + shift * (n % 7 == 0)) % 5}" for n in range(items)))

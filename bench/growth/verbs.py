@@ -163,6 +163,11 @@ ENTRIES: dict[str, list[Case] | str] = {
     "answers verticals": [
         grows("topics", "qrels.txt mine.tsv other.tsv --orientation orientation.tsv", people.verticals)
     ],
+    "answers preferences": [
+        grows("topics", "preferences.tsv mine.run", people.document_preferences),
+        grows("documents", "preferences.tsv mine.run", people.longer_lists, (20, 1 << 16)),
+    ],
+    "answers trailtext": [grows("topics", "trailtext.tsv", people.trailtexts)],
     "answers sessions": [grows("sessions", "qrels.txt mine.jsonl", people.sessions)],
     "validate": [*collections(JUDGED, *ALL), grows("bytes", "big.jsonl", one_run_in("jsonl"), BYTES)],
     "convert": [

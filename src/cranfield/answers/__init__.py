@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cranfield.answers.cited_answers import citation_scores as citations
     from cranfield.answers.cited_answers import explain_citations as explain_citations
     from cranfield.answers.cited_answers import read_cited_answers as read_cited_answers
+    from cranfield.answers.document_preferences import document_preferences as preferences
     from cranfield.answers.item_labels import label_scores as labels
     from cranfield.answers.item_labels import read_gold_labels as read_gold_labels
     from cranfield.answers.item_labels import read_item_labels as read_item_labels
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
     from cranfield.answers.rouge_scores import rouge as rouge
     from cranfield.answers.sessions.session_scores import session_scores as sessions
     from cranfield.answers.tokenisation import WordRules as WordRules
+    from cranfield.answers.trailtexts import explain_trailtext as explain_trailtext
+    from cranfield.answers.trailtexts import read_trailtexts as read_trailtexts
+    from cranfield.answers.trailtexts import trailtext_scores as trailtext
     from cranfield.answers.verticals import Block as Block
     from cranfield.answers.verticals import page_scores as verticals
     from cranfield.answers.verticals import read_orientation as read_orientation
@@ -50,11 +54,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Assignments", "Bleu", "Block", "IUnit", "Nugget", "Rouge", "Sentence", "WordRules", "bleu", "citations",
-    "explain_citations", "explain_nuggets", "explain_one_click", "explain_pourpre", "explain_rouge", "labels",
-    "nuggets", "one_click", "passages", "pourpre", "pyramid_scores", "read_answers", "read_assignments",
-    "read_cited_answers", "read_ends", "read_gold_labels", "read_item_labels", "read_iunits", "read_nuggets",
-    "read_orientation", "read_pages", "read_passage_runs", "read_references", "read_relevant_passages", "rouge",
-    "sessions", "texts_of_runs", "verticals",
+    "explain_citations", "explain_nuggets", "explain_one_click", "explain_pourpre", "explain_rouge",
+    "explain_trailtext", "labels", "nuggets", "one_click", "passages", "pourpre", "preferences", "pyramid_scores",
+    "read_answers", "read_assignments", "read_cited_answers", "read_ends", "read_gold_labels", "read_item_labels",
+    "read_iunits", "read_nuggets", "read_orientation", "read_pages", "read_passage_runs", "read_references",
+    "read_relevant_passages", "read_trailtexts", "rouge", "sessions", "texts_of_runs", "trailtext", "verticals",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
@@ -68,7 +72,11 @@ if not TYPE_CHECKING:
             "one_click": "answers.one_click:one_click_scores",
             "passages": "answers.passages:passage_scores",
             "verticals": "answers.verticals:page_scores",
+            "explain_trailtext": "answers.trailtexts:explain_trailtext",
             "labels": "answers.item_labels:label_scores",
+            "preferences": "answers.document_preferences:document_preferences",
+            "read_trailtexts": "answers.trailtexts:read_trailtexts",
+            "trailtext": "answers.trailtexts:trailtext_scores",
             "read_gold_labels": "answers.item_labels:read_gold_labels",
             "read_item_labels": "answers.item_labels:read_item_labels",
             "sessions": "answers.sessions.session_scores:session_scores",

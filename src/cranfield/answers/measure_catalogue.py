@@ -21,6 +21,7 @@ class AnswerMeasure:
     better: str = "higher"
 
 
+_BENNETT = "Carterette & Bennett, SIGIR 2008, doi:10.1145/1390334.1390451"
 _AMIGO = "Amigó, Gonzalo, Artiles & Verdejo, Information Retrieval 12, 2009, doi:10.1007/s10791-008-9066-8"
 _MANNING = "Manning, Raghavan & Schütze, Introduction to Information Retrieval, 2008, §13.6"
 _CEM = "Amigó, Gonzalo, Mizzaro & Carrillo-de-Albornoz, ACL 2020, doi:10.18653/v1/2020.acl-main.363"
@@ -216,6 +217,20 @@ CATALOGUE: tuple[AnswerMeasure, ...] = (
                   "C_d and L_d are the cluster and the class of the item.", "labels", _AMIGO),
     AnswerMeasure("BCubed-F", "F of BCubed-P and BCubed-R.", r"\frac{(1 + \beta^2) P R}{\beta^2 P + R}",
                   "β is 1 unless --beta is given.", "labels", _AMIGO),
+    AnswerMeasure("ppref", "The share of preferences with a document in the first k that are ordered correctly.",
+                  r"\frac{|\text{correct}|}{|\text{ordered}|}",
+                  "An assessor prefers one of two documents; it is ordered correctly if it is above the other.",
+                  "preferences", _BENNETT),
+    AnswerMeasure("rpref", "The share of all preferences that the first k documents order correctly.",
+                  r"\frac{|\text{correct}|}{|\text{preferences}|}", "Write rpref@k for the first k.", "preferences",
+                  _BENNETT),
+    AnswerMeasure("wpref", "ppref in which a preference counts less the lower its first document is.",
+                  r"\frac{\sum_{correct} w}{\sum_{ordered} w}, \; w = \frac{1}{\log_2(\min(r_i, r_j) + 1)}",
+                  "The discount and the division are ours: the paper was not at hand in full.", "preferences",
+                  _BENNETT),
+    AnswerMeasure("appref", "The mean of ppref over the ranks at which rpref grows.",
+                  r"\frac{1}{|K|} \sum_{k \in K} \text{ppref@}k",
+                  "As other programs describe it: the paper was not at hand in full.", "preferences", _BENNETT),
 )  # fmt: skip
 """All measures of this folder, but for those of sessions."""
 

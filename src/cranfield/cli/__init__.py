@@ -140,7 +140,9 @@ GROUPS = {
         "summaries, answers and sessions",
         "score answers by references, nuggets or citations; see: cranfield answers help",
         "cranfield answers nuggets answers.jsonl",
-        ("nuggets", "citations", "rouge", "bleu", "one-click", "passages", "verticals", "labels", "sessions"),
+        ("nuggets", "citations", "rouge", "bleu", "one-click", "passages", "verticals", "labels", "preferences",
+            "trailtext", "sessions",
+        ),
     ),
 }  # fmt: skip
 """Words that are followed by a verb of their own, in the order of the overview."""

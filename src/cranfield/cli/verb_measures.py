@@ -22,6 +22,7 @@ FAMILIES = {
         "nuggets": "Answers, by nuggets", "citations": "Answers with citations", "one-click": "One click access",
         "passages": "Ranked passages", "verticals": "Pages of aggregated search",
         "labels": "Labels of items",
+        "preferences": "Ranked lists, by preferences between documents",
     }.items()
 }  # fmt: skip
 """The heading of each verb's measures."""

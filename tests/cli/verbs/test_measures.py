@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from cranfield.answers import cited_answers
+from cranfield.answers.document_preferences import MEASURES as PREFERENCES
 from cranfield.answers.item_labels import MEASURES as LABELS
 from cranfield.answers.nugget_scores import MEASURES as OF_NUGGETS
 from cranfield.answers.nugget_scores import PYRAMIDS
@@ -49,7 +50,7 @@ def test_measures_of_sessions_and_texts_are_listed_with_the_verb_that_computes_t
         "sessions": SESSION_MEASURES, "rouge": ["ROUGE-N", "ROUGE-Lsum", "ROUGE-SU"], "bleu": ["BLEU"],
         "nuggets": [*OF_NUGGETS, *PYRAMIDS, "POURPRE"],
         "citations": cited_answers.MEASURES, "one-click": ONE_CLICK, "passages": PASSAGES,
-        "verticals": VERTICALS, "labels": LABELS,
+        "verticals": VERTICALS, "labels": LABELS, "preferences": PREFERENCES,
     }  # fmt: skip
     assert {(f"answers {verb}", name) for verb, names in expected.items() for name in names} <= verbs
     text = cranfield("measures").out
@@ -109,7 +110,7 @@ def test_the_example_on_a_page_of_another_verb_runs(page: Page) -> None:
 
 @pytest.mark.parametrize("page", verb_pages(), ids=lambda page: f"{page.verb} {page.name}")
 def test_eval_names_the_verb_of_every_measure_that_is_listed(page: Page, cranfield: Cranfield) -> None:
-    if page.name == "F":  # also a measure of ranked lists
+    if page.name in ("F", "rpref"):  # also measures of ranked lists
         return
     message = cranfield("eval", "--sample", "-m", page.name).err
     assert re.search(rf"{re.escape(page.name)} is a measure of .*: see `cranfield {page.verb}`", message), message

@@ -194,6 +194,7 @@ NOT_MEASURES: dict[str, str] = {
             "verticals": ("result pages with several verticals", (
                 "page-DCG", "page-nDCG", "vertical-P", "vertical-R", "vertical-F",
             )),
+            "preferences": ("preferences between documents", ("ppref", "rpref", "wpref", "appref")),
             "labels": ("labels of items", (
                 "accuracy", "micro-P", "micro-R", "micro-F", "macro-P", "macro-R", "macro-F", "MAE", "MSE", "CEM",
                 "purity", "inverse-purity", "purity-F", "BCubed-P", "BCubed-R", "BCubed-F",
