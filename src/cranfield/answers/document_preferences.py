@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -32,7 +33,7 @@ Pairs = Mapping[str, list[tuple[str, str]]]
 
 @operation
 def document_preferences(
-    preferences: Preferences | PathLike,
+    preferences: Preferences | PathLike | Sequence[tuple[str, str, str]],
     runs: RunsLike,
     measures: Iterable[str] = MEASURES,
     *,
@@ -62,15 +63,14 @@ def document_preferences(
     which only the first page was at hand: the discount of wpref, and that it is divided by that of the ordered
     preferences, are ours. See also bpref and the preference measures of `cranfield trec_eval`.
 
-    >>> from cranfield.meta.agreement.concordance import Preferences
-    >>> preferred = Preferences(("1", "1", "1"), ("a", "a", "b"), ("b", "c", "c"), (1, 1, -1), ("", "", ""))
-    >>> document_preferences(preferred, {"mine": {"1": ["a", "b", "d"]}}, ["ppref@1", "ppref", "rpref", "wpref"])
+    >>> better = [("1", "a", "b"), ("1", "a", "c"), ("1", "c", "b")]  # topic, the better document, the other
+    >>> document_preferences(better, {"mine": {"1": ["a", "b", "d"]}}, ["ppref@1", "ppref", "rpref", "wpref"])
     Scores: 4 measures × 1 run × 1 topic
           ppref@1   ppref   rpref   wpref
     mine   1.0000  0.6667  0.6667  0.7602
     3 preferences on 1 topic
     """
-    judged = preferences if isinstance(preferences, Preferences) else read_preferences(preferences)
+    judged = _preferences(preferences)
     names = list(dict.fromkeys(measures))
     chosen = [_measure(name) for name in names]
     if not chosen:
@@ -93,6 +93,17 @@ def document_preferences(
     if not seen:
         raise UsageError(f"{judged.origin}: no run has a document of a preference on its topic; are the ids the same?")
     return Scores(names, [run.name for run in lists], list(pairs), values, missing, "zero", notes)
+
+
+def _preferences(given: Preferences | PathLike | Sequence[tuple[str, str, str]]) -> Preferences:
+    if isinstance(given, Preferences):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return read_preferences(given)
+    if not given:
+        raise UsageError("document_preferences: no preferences")
+    topic, better, other = zip(*given, strict=True)
+    return Preferences(topic, better, other, (1,) * len(given), ("",) * len(given))
 
 
 def pairs_of(preferences: Preferences, transitive: bool = False) -> tuple[Pairs, tuple[str, ...]]:
