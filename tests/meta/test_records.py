@@ -62,6 +62,7 @@ RECORDS: dict[str, Callable[[], Record]] = {
     "Reproduction": lambda: meta.reproduce(QRELS, (RUNS["a"], RUNS["b"]), measures="RR"),
     "Robustness": lambda: meta.robust(QRELS, RUNS, "P@2", how="depth", depths=[1, 2]),
     "Scale": lambda: scale("AP", 3),
+    "ScaleComparison": lambda: meta.compare_scales(SCORES),
     "ScaleTests": lambda: meta.scale_tests(SCORES),
     "Scales": lambda: meta.scale(["AP", "RR"], 3),
     "SwapRates": lambda: meta.swap(SCORES, resamples=10),
@@ -100,8 +101,8 @@ def test_a_record_is_text_json_latex_html_and_a_frame(name: str) -> None:
 
 
 WITHOUT_FIGURE = {
-    "Conclusions", "Correlation", "MixedAnova", "Outcome", "Overlap", "PredictionQuality", "UserAgreement",
-    "UsersNeeded",
+    "Conclusions", "Correlation", "MixedAnova", "Outcome", "Overlap", "PredictionQuality", "ScaleComparison",
+    "UserAgreement", "UsersNeeded",
 }  # fmt: skip
 
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from cranfield.meta.scale.conclusions import scale_tests as scale_tests
     from cranfield.meta.scale.meaningfulness import meaningfulness as meaningful
     from cranfield.meta.scale.scale import scales as scale
+    from cranfield.meta.scale.scale_comparison import compare_scales as compare_scales
     from cranfield.meta.stability.accuracy_of_tests import accuracy_of_tests as tests
     from cranfield.meta.stability.discrimination import discriminative_power as power
     from cranfield.meta.stability.generalisability import g_studies as gtheory
@@ -52,11 +53,12 @@ if TYPE_CHECKING:
     from cranfield.online.prediction.online_agreement import online_agreement as online
 
 __all__ = [
-    "UserRatings", "axioms", "change_gains", "conclusions", "concord", "correlate", "g_study", "gtheory", "inform",
-    "interval_scores", "loo", "max_entropy", "meaningful", "online", "power", "predict", "predictive_power",
-    "rank_correlation", "rank_distances", "rank_scores", "ranks", "rating_model", "rbo", "read_metadata",
-    "read_predictors", "read_preferences", "read_user_ratings", "reproduce", "reproduce_scores", "robust", "scale",
-    "scale_tests", "study", "swap", "tests", "topic_subsets", "users", "users_needed", "write_metadata",
+    "UserRatings", "axioms", "change_gains", "compare_scales", "conclusions", "concord", "correlate", "g_study",
+    "gtheory", "inform", "interval_scores", "loo", "max_entropy", "meaningful", "online", "power", "predict",
+    "predictive_power", "rank_correlation", "rank_distances", "rank_scores", "ranks", "rating_model", "rbo",
+    "read_metadata", "read_predictors", "read_preferences", "read_user_ratings", "reproduce", "reproduce_scores",
+    "robust", "scale", "scale_tests", "study", "swap", "tests", "topic_subsets", "users", "users_needed",
+    "write_metadata",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
@@ -83,6 +85,7 @@ if not TYPE_CHECKING:
             "online": "online.prediction.online_agreement:online_agreement",
             "UserRatings": "meta.agreement.user_ratings:UserRatings",
             "change_gains": "meta.agreement.gain_change:change_gains",
+            "compare_scales": "meta.scale.scale_comparison:compare_scales",
             "conclusions": "meta.scale.conclusions:conclusions",
             "g_study": "meta.stability.generalisability:g_study",
             "interval_scores": "meta.scale.conclusions:interval_scores",

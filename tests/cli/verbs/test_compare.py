@@ -178,3 +178,29 @@ def test_scores_can_be_compared_on_other_scales(cranfield: Cranfield, collection
         assert [row["p"] for row in rows] == pytest.approx(compare(expected).columns()["p"].tolist())
     failed = cranfield("compare", "-s", "x.csv", "--score-scale", "interval")
     assert "--score-scale interval needs judgments" in failed.err
+
+
+@pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")
+def test_all_scales_side_by_side(cranfield: Cranfield, collection: Sample) -> None:
+    from cranfield.assessed.join import join
+    from cranfield.meta import compare_scales
+
+    expected = compare_scales(join(collection.qrels, list(collection.runs)), ["P@10", "AP@10"])
+    words = ("compare", "--sample", "-m", "P@10,AP@10", "--score-scale", "all", "--quiet")
+    printed = json.loads(cranfield(*words, "-f", "json").out)
+    assert printed["defaults"] == {"P@10": "t of scores", "AP@10": "sign of scores"} == expected.defaults
+    assert [row["p (t, interval)"] for row in printed["rows"]] == pytest.approx(expected.p[1, 0].tolist())
+    text = cranfield(*words).out
+    assert "sign, any scale" in text
+    assert "the scales of topics cannot be compared" in text
+    assert "no interval scale: it needs judgments" in "\n".join(
+        compare_scales(cf.evaluate(collection.qrels, list(collection.runs), "AP")).notes
+    )
+    assert len(cranfield(*words, "-f", "csv").out.splitlines()) == 1 + 12
+
+
+@pytest.mark.parametrize("more", [("--pairs",), ("--transform", "arcsine"), ("--per-topic",)])
+def test_scales_go_alone(cranfield: Cranfield, more: tuple[str, ...]) -> None:
+    refused = cranfield("compare", "--sample", "--score-scale", "all", *more)
+    assert refused.code == 2
+    assert "leave out" in refused.err

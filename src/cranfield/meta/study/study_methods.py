@@ -49,6 +49,7 @@ TABLES = {
     "axioms": {"": "table", "examples": "examples"},
     "ranks": {"": "table", "runs": "by_run"},
     "reproduce": {"": "table", "topics": "topics"},
+    "scales": {"": "summary", "pairs": "table"},
     "meaningful": {"": "table", "correlations": "correlations"},
 }
 """{method: {suffix of the table's file name: method of the record that returns the table}}."""
@@ -106,6 +107,7 @@ METHODS = {
         Method("topics", "how rankings change with fewer topics", "meta:topic_subsets"),
         Method("scale", "is a measure on an interval scale", "meta:scale"),
         Method("scale-tests", "pairs that differ by ranks and by means", "meta:scale_tests"),
+        Method("scales", "which verdicts depend on the scale or the test", "meta:compare_scales"),
         Method("axioms", "what a measure rewards", "meta:axioms"),
         Method("gtheory", "how well scores generalise to other topics", "meta:gtheory"),
         Method("ranks", "where the preferred rank and the first relevant document are", "meta:ranks"),

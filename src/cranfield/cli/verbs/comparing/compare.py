@@ -120,9 +120,14 @@ def is_other_test(test: str) -> bool:
 
 
 LABEL = "tab:comparison"
+ALL = "all"
+"""Compare on all scales."""
 
 
-class CompareVerb(OtherTests, of="comparison.compare:compare comparison.apply_test:apply_test"):
+OPERATIONS = "comparison.compare:compare comparison.apply_test:apply_test meta.scale.scale_comparison:compare_scales"
+
+
+class CompareVerb(OtherTests, of=OPERATIONS):
     """Test which runs differ: differences with intervals, p-values, effect sizes, and groups of runs.
 
     With a baseline or several measures there is one table as papers have it: a row per run, a few columns per measure;
@@ -138,6 +143,9 @@ class CompareVerb(OtherTests, of="comparison.compare:compare comparison.apply_te
     probable it is that a run scores higher, equal (within --rope) or lower. documents asks whether runs would still
     differ in another sample of documents, by a bootstrap over documents. unpaired-t, rank-sum and others do not match
     topics: with --collections they compare each run between two files of scores. docs/tests.md describes all tests.
+
+    --score-scale all asks whether the verdicts depend on the scale: every pair on the scores, on an interval scale and
+    on ranks, by --test, Wilcoxon's test and the sign test, with one default for each measure.
     """
 
     repeats_warnings = True
@@ -147,10 +155,11 @@ cranfield compare qrels.txt runs/*.run -m nDCG@10
 cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25 --show percent,p,effect --format latex
 cranfield compare --scores matrix.csv --test wilcoxon --correction bh
 cranfield compare qrels.txt bm25.run dense.run -m AP --per-topic
+cranfield compare qrels.txt runs/*.run -m AP@10,P@10 --score-scale all  # does the verdict depend on the scale?
 cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are they equal in practice?
 """
 
-    not_options = ("direction", "systems")
+    not_options = ("direction", "systems", "tests")
     test: str = options.significance_test("t", names="comparison.pair_tests:TESTS comparison.apply_test:TEST_NAMES")
     correction: str | None
     margin: float | None = option(
@@ -179,9 +188,9 @@ cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are th
     scale: str = option(
         "--score-scale NAME",
         "{names}: compare the scores, or the rank of each list among all lists up to the cutoff in the order of the "
-        "measure, which makes an interval scale, or the ranks of the scores.",
+        "measure, which makes an interval scale, or the ranks of the scores, or show which verdicts depend on this.",
         default="scores",
-        choices=("scores", "interval", "ranks"),
+        choices=("scores", "interval", "ranks", ALL),
         group=MORE,
     )
     show_columns: str | None = option(
@@ -231,6 +240,21 @@ cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are th
             raise UsageError(f"--score-scale {self.scale} and --collections do not go together; leave out one of them")
         if self.several and self.scores:
             raise UsageError("--collection and --collections FILE replace --scores; leave out one of them")
+        if self.scale == ALL:
+            for name in (
+                "by",
+                "collections",
+                "collection",
+                "standardise",
+                "transform",
+                "systems",
+                "per_topic",
+                "pairs",
+                "plot",
+            ):
+                if getattr(self, name):
+                    option = f"--{name.replace('_', '-')}"
+                    raise UsageError(f"--score-scale {ALL} and {option} do not go together; leave out one of them")
         if self.asl == "share" and self.several:
             raise UsageError("--asl share is for one collection; leave it out")
 
@@ -248,6 +272,9 @@ cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are th
     def run(self) -> None:
         if is_other_test(self.test):
             self.run_other_test(self.test, self.resamples, self.per_topic)
+            return
+        if self.scale == ALL:
+            self._on_scales()
             return
         from cranfield.collection.run import read_run_table
         from cranfield.comparison.compare import compare
@@ -278,6 +305,23 @@ cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are th
             self.save_figure(describe_differences(result.families[0].matrix, likely_pair(result)))
         else:
             self.save_plot(result)
+
+    def _on_scales(self) -> None:
+        from cranfield.meta.scale.scale_comparison import SCALE_TESTS, compare_scales
+
+        data: Any = self.read_scores() if self.scores else self.assessed()
+        settings = {**self.settings("compare_scales"), "resamples": self.resamples or 10_000}
+        settings["tests"] = list(dict.fromkeys((self.test, *SCALE_TESTS[1:])))
+        measures = None if self.scores else chosen(self.measures or [options.USUAL])
+        with self.progress("comparing") as progress:
+            result = compare_scales(data, measures, **settings, progress=progress)
+        if self.format == "json":
+            self.emit(result.to_json())
+        elif self.format in ("csv", "tsv"):
+            warn_of_notes(result.notes, self.format)
+            self.emit(self._delimited(result.columns()))
+        else:
+            self.show(replace(result.summary(), notes=()), result.table())
 
     def _text(self, result: Comparison) -> str:
         if self.per_topic:
