@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from cranfield import DataError, Qrels, Run, UsageError, evaluate
+from cranfield import CranfieldWarning, DataError, Qrels, Run, Scores, UsageError, evaluate
+from cranfield.building.merging.merge_labels import merge
 from cranfield.collection.column_names import named_columns
 from cranfield.collection.tables.table_schema import DOC, Numbers, Schema
 
@@ -101,7 +102,7 @@ def test_cells_in_quotes_may_have_line_breaks_and_delimiters(tmp_path: Path) -> 
             "columns={'grade': 'date'}",
         ),
         (
-            "query;doc;grade\n301;d1;3\n301;d2;0,5\n",
+            "query;doc;grade\n301;d1;3\n301;d2;0,5\n301;d3;1.5\n",  # both marks: one of them is a mistake
             "file.csv:3: the grade is '0,5', expected a number; numbers need a decimal point: 0.5",
         ),
         (
@@ -137,3 +138,40 @@ def test_what_cannot_be_read_is_an_error_with_its_line_and_what_to_do(
 def test_names_of_columns_are_two_texts_or_more(columns: list[str]) -> None:
     with pytest.raises(UsageError, match=r"must be \{role: name\}, or the names of two columns or more"):
         Run.of(b"1,d,2\n", columns=columns)
+
+
+COMMAS = r"file.csv: the .* decimal commas; 0,5 is read as 0.5"
+
+
+def test_decimal_commas_between_semicolons_are_read_with_a_warning(tmp_path: Path) -> None:
+    with pytest.warns(CranfieldWarning, match=COMMAS):
+        judged = Qrels.read(written(tmp_path, "query;doc;grade\n301;d1;3\n301;d2;0,5\n"))
+    assert judged.to_dict() == {"301": {"d1": 3, "d2": 0.5}}
+    with pytest.warns(CranfieldWarning, match=COMMAS):
+        run = Run.read(written(tmp_path, "query;doc;score\n301;d1;0,5\n301;d2;,25\n"))
+    assert run.to_dict() == {"301": {"d1": 0.5, "d2": 0.25}}
+    with pytest.warns(CranfieldWarning, match=COMMAS):
+        rows = LENGTHS.read(written(tmp_path, "doc;length\nd1;0,5\nd2;1,25e2\n"))
+    assert rows["length"].tolist() == [0.5, 125]
+    with pytest.warns(CranfieldWarning, match=COMMAS) as caught:
+        scores = Scores.read(written(tmp_path, "topic;a;b\n1;0,5;0\n2;1;0,25\n"))
+    assert scores.values.tolist() == [[[0.5, 1], [0, 0.25]]]
+    assert len(caught) == 1  # of all columns
+
+
+def test_ids_with_commas_between_semicolons_stay_as_they_are(tmp_path: Path) -> None:
+    rows = LENGTHS.read(written(tmp_path, "doc;length\n1,5;2\n"))
+    assert rows["doc"] == ["1,5"]
+
+
+def test_a_large_file_with_decimal_commas_is_read_alike(tmp_path: Path) -> None:
+    lines = "".join(f"301;d{n};{n},5\n" for n in range(300_000))
+    with pytest.warns(CranfieldWarning, match="decimal commas"):
+        read = Qrels.read(written(tmp_path, f"query;doc;grade\n{lines}")).to_dict()["301"]
+    assert (read["d0"], read["d299999"], len(read)) == (0.5, 299_999.5, 300_000)
+
+
+def test_a_small_table_in_windows_1252_is_refused_with_the_command_that_converts_it(tmp_path: Path) -> None:
+    path = written(tmp_path, "topic,doc,assessor,label\n1,d1,J\xfcrgen,1\n".encode("cp1252"))
+    with pytest.raises(DataError, match=r"file.csv:2: is not UTF-8, .*'Jür'.*: iconv -f WINDOWS-1252 -t UTF-8"):
+        merge(path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
@@ -27,6 +27,29 @@ def decimal_comma(message: str) -> str:
     """
     comma = re.search(r"is '([-+]?\d*),(\d+)', expected a number$", message)
     return f"; numbers need a decimal point: {comma[1]}.{comma[2]}" if comma else ""
+
+
+def with_points(texts: Sequence[str], origin: str, noun: str) -> Sequence[str]:
+    """Numbers between semicolons, where a spreadsheet writes 0,5 for 0.5: with a point, and a warning that says so."""
+    if not has_decimal_commas(texts):
+        return texts
+    first = next(text.strip() for text in texts if "," in text)
+    point = first.replace(",", ".")
+    warn_caller(f"{origin}: the {noun} has decimal commas; {first} is read as {point}", CranfieldWarning)
+    return [text.replace(",", ".") for text in texts]
+
+
+def has_decimal_commas(texts: Sequence[str]) -> bool:
+    """Whether texts are numbers, some of which have a comma in place of the point.
+
+    >>> has_decimal_commas(["0,5", "1", ""]), has_decimal_commas(["0,5", "1.5"]), has_decimal_commas(["0.5"])
+    (True, False, False)
+    """
+    return any("," in text for text in texts) and all(map(_COMMA.fullmatch, texts))
+
+
+_COMMA = re.compile(r"\s*([-+]?(\d+(,\d*)?|,\d+)(e[-+]?\d+)?)?\s*", re.IGNORECASE)
+"""A number that may have a decimal comma, or nothing."""
 
 
 def with_way_out(message: str) -> str:

@@ -443,3 +443,20 @@ def text_of(buffer: Buffer, origin: str = "") -> str:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         raise DataError(origin, line, "a NUL byte: binary data, expected text")
     return data.decode("utf-8", "surrogateescape")
+
+
+_WINDOWS = re.compile("[A-Za-z]{2}[\udcc0-\udcff]|[A-Za-z][\udcc0-\udcff][A-Za-z]|[\udcc0-\udcff][A-Za-z]{2}")
+"""A word with a letter that is one byte outside ASCII, as spreadsheets on Windows write it."""
+
+
+def check_encoding(text: str, skipped: int, origin: str) -> None:
+    """Refuse text in Windows-1252: its ids would match no others."""
+    match = None if text.isascii() else _WINDOWS.search(text)
+    if match is None:
+        return
+    word = match[0].encode("utf-8", "surrogateescape").decode("cp1252", "replace")
+    message = (
+        f"is not UTF-8, and looks like Windows-1252 ({word!r}); save it as 'CSV UTF-8', or convert it: "
+        "iconv -f WINDOWS-1252 -t UTF-8"
+    )
+    raise DataError(origin, skipped + text.count("\n", 0, match.start()) + 1, message)

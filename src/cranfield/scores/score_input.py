@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cranfield import _core, check
 from cranfield.collection.column_names import COLUMNS, column_key, find_columns, repeated_column
+from cranfield.collection.columns import has_decimal_commas
 from cranfield.collection.doors import check_json, reads, whole_lines
 from cranfield.collection.file_formats.structured import parquet_table, parsed_json
 from cranfield.collection.source import read_bytes, stem, without_compression
@@ -267,7 +268,9 @@ class ScoreFile:
             return self._json(text)
         if kind == "trec" or (kind is None and _looks_like_trec(text)):
             return self._trec(text)
-        rows = self._rows(text, {"csv": ",", "tsv": "\t"}.get(kind or ""))
+        first = text.lstrip("\r\n").partition("\n")[0]
+        comma = None if ";" in first and "," not in first else ","
+        rows = self._rows(text, {"csv": comma, "tsv": "\t"}.get(kind or ""))
         roles = find_columns(rows[0][1], SCORE_COLUMNS).keys()
         tidy = {"topic", "value"} < roles and bool({"measure", "run"} & roles)
         return self._tidy(rows) if tidy and kind != "matrix" else self._matrix(rows)
@@ -310,9 +313,26 @@ class ScoreFile:
             return [(n, line.split()) for n, line in enumerate(text.split("\n"), 1) if line.strip()]
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=sep, strict=True)
         try:
-            return [(reader.line_num, cells) for cells in reader if cells]
+            rows = [(reader.line_num, cells) for cells in reader if cells]
         except csv.Error as error:
             raise self._fault(reader.line_num, f"not a row of cells: {error}") from None
+        return rows if sep != ";" else self._points(rows)
+
+    def _points(self, rows: _Rows) -> _Rows:
+        """Lines with semicolons, where numbers may have decimal commas: with points in columns of numbers."""
+        (line, header), *body = rows
+        if len({len(cells) for _, cells in rows}) > 1:
+            return rows  # another message says so
+        commas = [has_decimal_commas([cells[at] for _, cells in body]) for at in range(len(header))]
+        if any(commas):
+            warn_caller(f"{self.path}: the scores have decimal commas; 0,5 is read as 0.5", CranfieldWarning)
+        return [
+            (line, header),
+            *(
+                (number, [cell.replace(",", ".") if comma else cell for cell, comma in zip(cells, commas, strict=True)])
+                for number, cells in body
+            ),
+        ]
 
     def _entries(self, columns: Mapping[str, list[str]], facts: Mapping[str, Any], rows: _Rows) -> Cells:
         """Scores from columns with an entry for each of these rows."""

@@ -13,7 +13,7 @@ import tea_tasting as tt
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
 
-from cranfield.errors import DataError, UsageError
+from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.online.engines import Engine
 from cranfield.online.experiments.ab_analysis import analyse
 from cranfield.online.experiments.ab_record import Analysis, EffectRow, percent
@@ -562,8 +562,18 @@ def test_a_missing_column_of_the_arm_names_the_way_out() -> None:
 
 def test_a_decimal_comma_is_named_with_its_line(tmp_path: Path) -> None:
     path = tmp_path / "users.csv"
-    path.write_text("arm;revenue\nA;1,5\nB;2,5\n")
+    path.write_text("arm;revenue\nA;1,5\nB;2.5\n")  # both marks: one of them is a mistake
     with pytest.raises(
         DataError, match=r"users.csv:2: '1,5' in column 'revenue' .*; numbers need a decimal point: 1.5"
     ):
         analyse(path, "revenue")
+
+
+def test_a_table_with_semicolons_and_decimal_commas_is_that_with_points(tmp_path: Path) -> None:
+    rows = [("AB"[n % 2], n * 7 % 11 / 4) for n in range(40)]
+    points, commas = tmp_path / "points.csv", tmp_path / "commas.csv"
+    points.write_text("arm,revenue\n" + "".join(f"{arm},{value}\n" for arm, value in rows))
+    commas.write_text("arm;revenue\n" + "".join(f"{arm};{value}\n".replace(".", ",") for arm, value in rows))
+    with pytest.warns(CranfieldWarning, match="commas.csv: decimal commas in revenue; 0,5 is read as 0.5"):
+        read = analyse(commas, "revenue")
+    assert read.to_dict()["rows"] == analyse(points, "revenue").to_dict()["rows"]

@@ -111,22 +111,41 @@ class FromLog(LogTables):
         elif self.metric and not self.measures and os.path.isdir(self.table) and online(self.metric):
             self.metric, self.measures = None, self.metric
 
-    def _has_columns(self, names: list[str]) -> bool:
-        """Does the first line of the table name these columns? A measure of a log may be called as a column is."""
+    def _columns(self) -> list[str]:
+        """What the first line of the table names; nothing if the table is no file."""
         import os
         import re
 
         if not os.path.isfile(self.table):
-            return False
+            return []
         with open(self.table, "rb") as file:
-            columns = re.split(r"[,;\t\"]+", file.readline(100_000).decode("utf-8", "replace").strip())
-        return {part.strip() for name in names for part in name.split(",")} <= {*columns}
+            return re.split(r"[,;\t\"]+", file.readline(100_000).decode("utf-8", "replace").strip())
+
+    def _has_columns(self, names: list[str]) -> bool:
+        """Does the first line of the table name these columns? A measure of a log may be called as a column is."""
+        return {part.strip() for name in names for part in name.split(",")} <= {*self._columns()}
+
+    def _refuse_units(self) -> None:
+        """Raise an error if measures of a log are wanted of a table of units."""
+        from cranfield.collection.column_names import column_key
+        from cranfield.online.experiments.unit_table import ARM_NAMES
+        from cranfield.online.logs.column_map import QUERY_NAMES
+        from cranfield.text import listed
+
+        keys = {column_key(name) for name in self._columns()}
+        if self.measures and keys & ARM_NAMES and not keys & {*QUERY_NAMES["query_id"]}:
+            raise UsageError(
+                f"{self.table} is a table of units, and {', '.join(self.measures)} is measured on a log of queries; "
+                f"-m names columns here: {listed(self._columns())}"
+            )
 
     def check_log(self, of_table: Mapping[str, Any]) -> None:
         """Raise an error about options that do not go together; `of_table` are those that a log does not have."""
         self.tell_apart()
         if of_table.get("--metric"):
             of_table = {**of_table, "--metric": self.metric}
+        if not self.columns and not self.events:
+            self._refuse_units()
         of_log = {f"--{name.replace('_', '-')}": getattr(self, name) for name in LOG_TABLES}
         given = of_table if self.from_log else of_log
         wrong = [name for name, value in given.items() if value or (value == 0 and value is not False)]
@@ -157,17 +176,6 @@ class DaysFromLog(FromLog):
     timezone: str | None = option(
         "--timezone ZONE", "Of a log, with --day day: the time zone of days; default: UTC.", group=MORE
     )
-
-    def _has_columns(self, names: list[str]) -> bool:
-        """Does the first line of the table name these columns? A measure of a log may be called as a column is."""
-        import os
-        import re
-
-        if not os.path.isfile(self.table):
-            return False
-        with open(self.table, "rb") as file:
-            columns = re.split(r"[,;\t\"]+", file.readline(100_000).decode("utf-8", "replace").strip())
-        return {part.strip() for name in names for part in name.split(",")} <= {*columns}
 
     def check_log(self, of_table: Mapping[str, Any]) -> None:
         super().check_log(of_table)

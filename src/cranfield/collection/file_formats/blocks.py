@@ -29,7 +29,7 @@ from cranfield.collection.columns import Columns
 from cranfield.collection.compression import MAGIC_LENGTH, Check
 from cranfield.collection.doors import text_blocks
 from cranfield.collection.file_formats import structured
-from cranfield.collection.source import DATA_LINE, HEAD, STDIN, Buffer, PathLike, check_complete
+from cranfield.collection.source import DATA_LINE, HEAD, STDIN, Buffer, PathLike, check_complete, check_encoding
 from cranfield.errors import DataError
 
 WHOLE = 32 << 20
@@ -344,6 +344,8 @@ def delimited(format: str, buffer: Buffer, kind: str) -> Iterator[Columns]:
         if set(map(len, some)) != {len(header)}:
             raise NotPlain
         columns = structured.columns_at(partial(_column, some), places, "", header)
+        if delimiter == ";" and any("," in value for value in columns.values):
+            raise NotPlain  # decimal commas, or an error
         if kind == "qrels":
             graded = structured.yes_and_no(columns.values)
             if words not in (None, graded is not columns.values):
@@ -359,7 +361,7 @@ def delimited(format: str, buffer: Buffer, kind: str) -> Iterator[Columns]:
 
 
 def _in_utf8(text: str) -> str:
-    structured.check_encoding(text, 0, "")
+    check_encoding(text, 0, "")
     return text
 
 

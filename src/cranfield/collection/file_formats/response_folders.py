@@ -15,8 +15,8 @@ from cranfield.collection.column_names import COLUMNS, DOCUMENTS, ITEMS, find_co
 from cranfield.collection.columns import Columns, with_way_out
 from cranfield.collection.doors import csv_rows, reads
 from cranfield.collection.file_formats.search_responses import Response, is_response, response_of, run_of_responses
-from cranfield.collection.file_formats.structured import check_encoding, parsed_json, without_comments
-from cranfield.collection.source import load, stem, text_of, without_compression
+from cranfield.collection.file_formats.structured import parsed_json, without_comments
+from cranfield.collection.source import check_encoding, load, stem, text_of, without_compression
 from cranfield.errors import DataError
 from cranfield.text import counted
 

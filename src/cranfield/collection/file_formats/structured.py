@@ -27,10 +27,10 @@ from cranfield.collection.column_names import (
     required_columns,
     run_or_qrels_columns,
 )
-from cranfield.collection.columns import Columns, shown
+from cranfield.collection.columns import Columns, shown, with_points
 from cranfield.collection.file_formats.listed_documents import columns_of_lists, listed_documents
 from cranfield.collection.grade_labels import grades_of
-from cranfield.collection.source import HEAD, Buffer, check_complete, text_of
+from cranfield.collection.source import HEAD, Buffer, check_complete, check_encoding, text_of
 from cranfield.errors import DataError
 from cranfield.frames import need
 from cranfield.text import counted
@@ -367,6 +367,8 @@ def read_delimited(format: str, buffer: Buffer, kind: str, origin: str) -> Colum
     columns.line = line
     if "value" not in places:
         return columns
+    if delimiter == ";":
+        columns.values = list(with_points(columns.values, origin, VALUE[kind]))
     if kind == "qrels":
         columns.values = label_grades(yes_and_no(columns.values))
     only_ranks = places["value"] == places.get("rank")
@@ -385,23 +387,6 @@ def _decimal_comma(cells: list[str], width: int, delimiter: str) -> str:
     if delimiter != "," or len(cells) != width + 1 or not re.fullmatch(r"[-+]?\d*,\d+", ",".join(cells[-2:])):
         return ""
     return f"; if the last number is {'.'.join(cells[-2:])}, write it with a decimal point"
-
-
-_WINDOWS = re.compile("[A-Za-z]{2}[\udcc0-\udcff]|[A-Za-z][\udcc0-\udcff][A-Za-z]|[\udcc0-\udcff][A-Za-z]{2}")
-"""A word with a letter that is one byte outside ASCII, as spreadsheets on Windows write it."""
-
-
-def check_encoding(text: str, skipped: int, origin: str) -> None:
-    """Refuse text in Windows-1252: its ids would match no others."""
-    match = None if text.isascii() else _WINDOWS.search(text)
-    if match is None:
-        return
-    word = match[0].encode("utf-8", "surrogateescape").decode("cp1252", "replace")
-    message = (
-        f"is not UTF-8, and looks like Windows-1252 ({word!r}); save it as 'CSV UTF-8', or convert it: "
-        "iconv -f WINDOWS-1252 -t UTF-8"
-    )
-    raise DataError(origin, skipped + text.count("\n", 0, match.start()) + 1, message)
 
 
 BASE_16 = "which is read as a number in base 16"

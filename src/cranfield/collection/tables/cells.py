@@ -6,14 +6,14 @@ import csv
 import json
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, compress, repeat
 from typing import Any, overload
 
 import numpy as np
 
 from cranfield.collection.doors import text_blocks
-from cranfield.collection.source import HEAD, Buffer, check_content, unmarked
+from cranfield.collection.source import HEAD, Buffer, check_content, check_encoding, unmarked
 from cranfield.errors import DataError
 from cranfield.text import counted, listed, shown
 from cranfield.types import Index32
@@ -37,6 +37,8 @@ class Coded(Sequence[str]):
     texts: Sequence[str]
     """In the order of appearance."""
     number: Index32
+    commas: bool = False
+    """Numbers may have a decimal comma: the file has semicolons between cells."""
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Coded:
@@ -217,7 +219,8 @@ def _cells(data: Buffer, origin: str, form: LineForm, quoted: str) -> Cells:
         : widest or width
     ]:  # the first dict leaves the memory before the texts of the second are listed
         coded = Coded(list(known.pop(0)), np.frombuffer(number, dtype=np.int32))
-        made.append(coded.mapped(str.strip) if form.strip and separator != " " else coded)
+        coded = coded.mapped(str.strip) if form.strip and separator != " " else coded
+        made.append(replace(coded, commas=separator == ";" and not form.mixed))
     return Cells(made, lines, names, header_line)
 
 
@@ -252,6 +255,7 @@ def _blocks(data: Buffer, origin: str, comments: bool) -> Iterator[Lines]:
     for text in text_blocks(data, origin):
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
+        check_encoding(text, before - 1, origin)
         lines = text.removesuffix("\n").split("\n")
         places: Sequence[int] = range(before, before + len(lines))
         before += len(lines)

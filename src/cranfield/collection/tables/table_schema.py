@@ -28,6 +28,7 @@ from cranfield.collection.column_names import (
     no_column,
     repeated_column,
 )
+from cranfield.collection.columns import with_points
 from cranfield.collection.doors import check_lines, reads
 from cranfield.collection.file_formats.structured import frame_columns, is_frame, parquet_table
 from cranfield.collection.source import Buffer, load, shown_path
@@ -430,6 +431,8 @@ class Schema:
         rows = Rows(origin, columns, lines)
 
         def checked(name: str, column: Column, cells: Sequence[Any]) -> Any:
+            if isinstance(column, Numbers) and isinstance(cells, Coded) and cells.commas:
+                cells = replace(cells, texts=with_points(cells.texts, origin, column.noun or name), commas=False)
             values, wrong = column.values(cells)
             if wrong is not None:
                 whose = f"{self._of_key(columns, wrong)}: " if self.key and name != self.key[0] else ""

@@ -11,15 +11,16 @@ from typing import Annotated, Any
 
 from cranfield.check import nearest
 from cranfield.collection.column_names import column_key
+from cranfield.collection.source import HEAD
 from cranfield.declared.operation import about
-from cranfield.errors import DataError, UsageError
+from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.notes import caution_note
 from cranfield.online.engines.engine import Engine, open_engine, without_skip
 from cranfield.online.engines.table_source import DATABASE_MARK, lines_of_rows
 from cranfield.online.expressions import nw
 from cranfield.online.logs.column_map import QUERY_NAMES
 from cranfield.online.moments import Moments, fetched
-from cranfield.text import counted
+from cranfield.text import counted, listed
 
 NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
 """What a number looks like in a column of text."""
@@ -148,8 +149,45 @@ def read_table(engine: Engine, source: Any, text: Iterable[str]) -> Any:
     """The table of an experiment; these columns are text, if it has them: the user 0012 is not the number 12."""
     frame = engine.read(source)
     schema = frame.collect_schema()
-    numbers = [name for name in dict.fromkeys(text) if name in schema and schema[name].is_numeric()]
-    return engine.read(source, text=numbers) if numbers else frame
+    keys = dict.fromkeys(text)
+    numbers = [name for name in keys if name in schema and schema[name].is_numeric()]
+    frame = engine.read(source, text=numbers) if numbers else frame
+    others = [name for name, kind in schema.items() if kind == nw.String and name not in keys]
+    return _with_points(frame, others, os.fspath(source)) if others and _has_semicolons(source) else frame
+
+
+COMMA = r"^\s*[-+]?([0-9]+,?[0-9]*|,[0-9]+)([eE][-+]?[0-9]+)?\s*$"
+"""What a number looks like that may have a decimal comma."""
+
+
+def _has_semicolons(source: Any) -> bool:
+    """Whether a file has semicolons between cells, as spreadsheets write them where numbers have a decimal comma."""
+    if not isinstance(source, str | os.PathLike) or not os.path.isfile(source):
+        return False
+    with open(source, "rb") as file:
+        first = file.read(HEAD).partition(b"\n")[0]
+    return b";" in first and b"," not in first and b"\t" not in first
+
+
+def _with_points(frame: Any, names: Sequence[str], origin: str) -> Any:
+    """The table with numbers in columns of numbers with decimal commas, and a warning that names them."""
+    counts = [
+        part
+        for name in names
+        for value in [nw.col(name)]
+        for part in (
+            (value.is_null() | value.str.contains(COMMA)).all().alias(f"all {name}"),
+            value.str.contains(",", literal=True).any().alias(f"any {name}"),
+        )
+    ]
+    facts = fetched(frame.select(*counts)).to_pylist()[0]
+    commas = [name for name in names if facts[f"all {name}"] and facts[f"any {name}"]]
+    if not commas:
+        return frame
+    warn_caller(f"{origin}: decimal commas in {listed(commas)}; 0,5 is read as 0.5", CranfieldWarning)
+    return frame.with_columns(
+        *(nw.col(name).str.replace_all(",", ".", literal=True).cast(nw.Float64).alias(name) for name in commas)
+    )
 
 
 def unit_table(

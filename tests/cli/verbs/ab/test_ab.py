@@ -185,3 +185,13 @@ def test_the_options_that_the_messages_about_positions_name_exist(cranfield: Cra
         assert json.loads(done.out)["rows"][0]["mean"] == pytest.approx(1 / 3)
     lost = cranfield("ab", "power", str(log), "--metric", "clicked", "--first-position", "0")
     assert (lost.code, lost.err) == (2, "error: --first-position needs -m CTR or another online measure, or --oec\n")
+
+
+def test_a_measure_of_a_log_names_the_columns_of_a_table_of_units(cranfield: Cranfield, table: str) -> None:
+    wrong = cranfield("ab", "analyse", table, "-m", "CTR@5")
+    assert wrong.code == 2
+    assert "is a table of units, and CTR@5 is measured on a log of queries; -m names columns here: " in wrong.err
+    by_measure, by_metric = (
+        cranfield("ab", "analyse", table, option, "revenue", "-f", "json").out for option in ("-m", "--metric")
+    )
+    assert by_measure == by_metric != ""
