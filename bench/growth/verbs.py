@@ -264,6 +264,7 @@ ENTRIES: dict[str, list[Case] | str] = {
     ],
     "interleave analyse": [grows("lists", "log.jsonl", traffic.interleaved, (1000, 1 << 20))],
     "interleave power": [grows("lists", "log.jsonl --delta 0.02", traffic.interleaved, (1000, 1 << 20))],
+    "interleave pairs": collections("runs/r00000.run -o lists.jsonl", "topics", "documents"),
     "interleave reuse": [
         grows(
             "lists",

@@ -278,6 +278,7 @@ WORDS = {
     "interleave simulate": "qrels.txt a.run b.run --impressions 20",
     "interleave analyse": "mixed.jsonl",
     "interleave power": "mixed.jsonl --delta 0.1",
+    "interleave pairs": "a.run",
     "interleave reuse": "reused.jsonl a.run b.run --old a.run --old b.run",
     "clicks fit": "clicks.csv",
     "clicks evaluate": "clicks.csv model.json",

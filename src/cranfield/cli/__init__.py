@@ -109,7 +109,7 @@ GROUPS = {
         "which system do users prefer?",
         "compare systems by clicks on lists that mix their results; see: cranfield interleave help",
         "cranfield interleave analyse log.jsonl",
-        ("make", "simulate", "analyse", "power", "reuse"),
+        ("make", "simulate", "analyse", "power", "reuse", "pairs"),
     ),
     "clicks": Group(
         "models of clicks",

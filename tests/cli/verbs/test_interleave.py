@@ -199,3 +199,17 @@ def test_power_of_a_log_of_ties_needs_their_share(cranfield: Cranfield, tmp_path
     result = cranfield("interleave", "power", str(log), "--delta", "0.02")
     assert (result.code, "all impressions are ties" in result.err) == (2, True)
     assert cranfield("interleave", "power", str(log), "--delta", "0.02", "--tied", "0.5").code == 0
+
+
+def test_the_verb_makes_lists_and_reads_their_clicks(cranfield: Cranfield, tmp_path: Path) -> None:
+    run = tmp_path / "a.run"
+    run.write_text("".join(f"1 Q0 d{n} {n} {9 - n} a\n" for n in range(1, 6)))
+    log = tmp_path / "lists.jsonl"
+    cranfield("interleave", "pairs", str(run), "--copies", "3", "-o", str(log))
+    made = log.read_text().splitlines()
+    assert len(made) == 3
+    log.write_text("".join(line[:-1] + ', "clicks": [2]}\n' for line in made))
+    from cranfield.online.interleaving.fair_pairs import fair_lists, read_fair_lists
+
+    assert [own.documents for own in read_fair_lists(log)] == [own.documents for own in fair_lists(str(run), copies=3)]
+    assert "3 lists, 3 with clicks" in cranfield("interleave", "pairs", "--log", str(log), "--why").out
