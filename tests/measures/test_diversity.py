@@ -810,7 +810,8 @@ def test_a_score_does_not_depend_on_the_other_lists(
 
 NO_RELEVANT = {
     "I-rec": math.nan, "alpha-DCG": 0, "alpha-nDCG": math.nan, "NRBP": math.nan, "nNRBP": math.nan, "ERR-IA": math.nan,
-    "nERR-IA": math.nan, "P+Q": math.nan, "Ef-P": 0, "PMP": 0, "RBU": -0.03 * (1 - 0.8**2),
+    "nERR-IA": math.nan, "P+Q": math.nan, "Ef-P": 0, "PMP": 0, "RBU": -0.03 * (1 - 0.8**2), "nP+Q": math.nan,
+    "nDIN-nDCG": math.nan,
     "alpha-DCG(dialect='ndeval')": 0, "ERR-IA(dialect='ndeval')": math.nan, "D-nDCG": math.nan, "AP-IA": math.nan,
     "alpha#-nDCG-IA": math.nan, "alpha#-nERR-IA": math.nan, "alpha#-nNRBP-IA": math.nan,
 }  # fmt: skip

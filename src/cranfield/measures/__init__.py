@@ -89,6 +89,7 @@ from cranfield.measures.readers.cwl_members import (
 )
 from cranfield.measures.readers.markov import MP, session_precision
 from cranfield.measures.readers.time import TBG, Trailtext, U
+from cranfield.measures.several_needs.attainable import nDIN, nPplusQ
 from cranfield.measures.several_needs.difficulty import AlphaSharpNDCGIA, AlphaSharpNERRIA, AlphaSharpNNRBPIA
 from cranfield.measures.several_needs.diversity import PMP, RBU, EfP, IRec, PplusQ
 from cranfield.measures.several_needs.multidimensional import CAM, MM, TOMA, cRBP, uRBP
@@ -111,7 +112,8 @@ __all__ = [
     "PplusQ", "Properties", "Q", "R", "RBPres", "RelativeP", "Rmeasure", "Rndcg", "Rprec", "SetAP", "SetF",
     "Specificity", "Success", "Terms", "Trailtext", "U", "Unjudged", "Utility", "as_cwl", "binG", "bpref", "bpref_N",
     "bpref_R", "bpref_relative", "cRBP", "confusion", "cwl_vectors", "gAP", "gP", "gR", "iRBU", "ideal_dcg", "infAP",
-    "infNDCG", "interpolated_precision", "measure", "nCG", "nDCG", "nDCGrel", "nERR", "nERRIA", "nNRBP", "names",
+    "infNDCG", "interpolated_precision", "measure", "nCG", "nDCG", "nDCGrel", "nDIN", "nERR", "nERRIA", "nNRBP",
+    "nPplusQ", "names",
     "parse", "parse_many", "precision_recall", "rbp_resid", "roc", "rpref_N", "rpref_relative", "rpref_relative2",
     "rrCCM", "rrDBN", "rrDCM", "rrSDBN", "session_precision", "statAP", "uCCM", "uDBN", "uDCM", "uPBM", "uRBP", "uSDBN",
     "uUBM", "unj", "xinfAP", "yaap",

@@ -287,6 +287,7 @@ PARAMETERS: dict[str, st.SearchStrategy[object]] = {
     "visits": st.just(()),
     "seconds": st.none() | st.lists(st.floats(0.1, 100), min_size=1) | st.just({1: 20, 2: 60}),
     "recall": st.booleans(),
+    **dict.fromkeys(("nDIN-nDCG.recall", "nP+Q.recall"), st.floats(0, 1)),
     "gain": st.one_of(
         st.sampled_from(["linear", "exp"]),
         st.dictionaries(st.floats(-3, 5), st.floats(0, 10), min_size=1, max_size=4),
