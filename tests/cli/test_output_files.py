@@ -138,6 +138,25 @@ def test_an_ending_that_a_verb_does_not_write_is_an_error_before_anything_is_rea
     assert not list(folder.glob("out*"))
 
 
+@pytest.mark.parametrize("ending", [".pdf", ".docx", ".md", ".xlsx"])
+def test_a_run_is_not_written_under_the_ending_of_another_format(
+    cranfield: Cranfield, folder: Path, ending: str
+) -> None:
+    for words in (["fuse", "absent.run", "-o", f"out{ending}"], ["convert", "absent.run", f"out{ending}"]):
+        done = cranfield(*words)
+        assert done.code == 2
+        expected = f"{ending} is not written here; name a file that ends in .csv, .tsv, .json, .jsonl, .parquet"
+        assert expected in done.err
+    assert not list(folder.glob("out*"))
+
+
+def test_a_run_is_written_under_any_other_name(cranfield: Cranfield, folder: Path) -> None:
+    (folder / "a.run").write_text("1 Q0 a 1 9 mine\n")
+    for name in ("out", "out.run", "out.txt", "out.trec", "out.v2", "out.run.gz", "out.jsonl"):
+        assert cranfield("fuse", "a.run", "-o", name).code == 0
+        assert cranfield("convert", "a.run", name, "--kind", "run").code == 0
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_a_table_is_not_written_to_a_file_of_a_figure(cranfield: Cranfield, tmp_path: Path) -> None:
     done = cranfield("compare", "--sample", "-m", "AP", "-o", tmp_path / "out.pdf")

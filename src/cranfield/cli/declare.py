@@ -216,6 +216,8 @@ class Verb:
 
 TABLE_ENDINGS = (".csv", ".tsv", ".json", ".tex", ".md", ".html", ".htm", ".parquet", ".xlsx")
 """The endings of files that name a format of tables."""
+DATA_ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+"""The endings of files that name a format of runs and judgments."""
 FIGURE_ENDINGS = (".svg", ".pdf", ".png")
 """The endings of files that only hold figures."""
 OFFICE_ENDINGS = (".doc", ".docx", ".odt", ".ods", ".xls", ".ppt", ".pptx")

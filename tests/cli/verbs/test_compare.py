@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,13 @@ def test_every_file_of_scores_can_be_a_collection(cranfield: Cranfield, tmp_path
     both = cranfield("compare", *words, "--collections", "--sample")
     assert both.code == 2
     assert "leave out --sample" in both.err
+
+
+@pytest.mark.parametrize("option", [("--plot", "x.csv"), ("--per-topic",)])
+def test_one_measure_is_asked_for_before_anything_is_read(cranfield: Cranfield, option: tuple[str, ...]) -> None:
+    done = cranfield("compare", "absent.txt", "absent.run", "-m", "AP,RR", *option)
+    assert done.code == 2
+    assert re.search(f"{option[0]} (draws|shows) one measure, but there are 2; choose one with -m", done.err)
 
 
 def test_a_wrong_seed_is_an_error_for_every_test(cranfield: Cranfield) -> None:

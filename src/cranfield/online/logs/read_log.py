@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import zip_longest
 from typing import Any
 from zoneinfo import available_timezones
 
@@ -145,8 +146,7 @@ def need_columns(raw: RawLog) -> None:
         if lacking:
             _check_readable(raw, table)
             free = [name for name in table.columns if name not in table.paths.values()]
-            named = zip_longest(lacking, free[: len(lacking)], fillvalue="COLUMN")
-            example = {f"{prefix}{role}": name for role, name in named}
+            example = {f"{prefix}{role}": _likely(names[role], free) for role in lacking}
             missing = f"no columns for {listed(lacking)}" if len(lacking) > 1 else f"no column for the {lacking[0]}"
             usual = f"expected one called {listed(names[lacking[0]], most=6)}; or " if len(lacking) == 1 else ""
             raise DataError(
@@ -154,6 +154,16 @@ def need_columns(raw: RawLog) -> None:
                 f"{missing} among {listed(table.columns, most=12)}; {usual}name {'one' if usual else 'them'}, such as "
                 f"columns={example}",
             )  # fmt: skip
+
+
+def _likely(usual: Sequence[str], columns: Sequence[str]) -> str:
+    """The first column whose name shares a word with the usual names; "COLUMN" if there is none.
+
+    >>> _likely(("user_id", "visitor"), ["revenue", "Id", "visitor.key"]), _likely(("user_id",), ["revenue", "Id"])
+    ('visitor.key', 'COLUMN')
+    """
+    words = {word for name in usual for word in name.split("_")} - {"id", "at", "event"}
+    return next((name for name in columns if words & set(re.split(r"[^a-z]+", name.lower()))), "COLUMN")
 
 
 def _check_readable(raw: RawLog, table: RawTable) -> None:

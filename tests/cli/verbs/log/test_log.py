@@ -57,7 +57,7 @@ def test_a_table_with_unknown_columns_says_what_to_type(cranfield: Cranfield, tm
     done = cranfield("log", "measures", str(table))
     assert done.code == 1
     assert "no columns for query_id, user, time among who, what, when" in done.err
-    assert done.err.endswith("on the command line: --columns query_id=who,user=what,time=when\n")
+    assert done.err.endswith("on the command line: --columns query_id=COLUMN,user=COLUMN,time=COLUMN\n")
 
 
 def test_sessions_are_written_and_drawn(cranfield: Cranfield, log: Path) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, RESULT, declared, flag, option
 from cranfield.cli.options.by_class import ByClass
-from cranfield.cli.options.option_values import chosen
+from cranfield.cli.options.option_values import chosen, score_names
 from cranfield.cli.options.source_options import SCORE_FILES, SeveralCollections
 from cranfield.cli.printing import Plotting, Printing, warn_of_notes
 from cranfield.errors import UsageError
@@ -257,6 +257,16 @@ cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are th
                     raise UsageError(f"--score-scale {ALL} and {option} do not go together; leave out one of them")
         if self.asl == "share" and self.several:
             raise UsageError("--asl share is for one collection; leave it out")
+        if self.measures:
+            self._check_single(score_names(self.measures) if self.scores else chosen(self.measures))
+
+    def _check_single(self, measures: Collection[object], collections: int = 1) -> None:
+        """Raise a `UsageError` for what shows one measure of one collection, before the tests take their time."""
+        for label, wanted in (("--plot draws", self.plot), ("--per-topic shows", self.per_topic)):
+            if wanted and len(measures) > 1:
+                raise UsageError(f"{label} one measure, but there are {len(measures)}; choose one with -m")
+            if wanted and collections > 1:
+                raise UsageError(f"{label} one collection, but there are {collections}; compare them one by one")
 
     def _scores(self) -> Scores:
         """The scores to compare, on the scale asked for."""
@@ -292,11 +302,11 @@ cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are th
             scores = self._scores()  # type: ignore[assignment]
             if self.baseline is not None:
                 self.baseline = self.run_named(self.baseline, scores)  # type: ignore[arg-type]
+        parts = [*scores.values()] if isinstance(scores, dict) else [scores]
+        self._check_single({measure for part in parts for measure in part.measures}, len(parts))
         settings = {**self.settings(), "resamples": self.resamples or 10_000}
         with self.progress("resampling") as progress:
             result = compare(scores, **settings, systems=systems, progress=progress)
-        if self.plot and len(result.families) > 1:
-            raise UsageError(f"--plot draws one measure, but there are {len(result.families)}; choose one with -m")
         across = self._across(several) if several is not None else None
         self.emit(self._text(result) if across is None else self._with_collections(result, across))
         if self.plot and self.per_topic:
@@ -325,8 +335,6 @@ cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are th
 
     def _text(self, result: Comparison) -> str:
         if self.per_topic:
-            if len(result.families) > 1:
-                raise UsageError(f"--per-topic shows one measure, but there are {len(result.families)}; choose one: -m")
             return self.rendered(replace(result.topics(*likely_pair(result)), digits=self.digits))
         if self.format == "json":
             return result.to_json()

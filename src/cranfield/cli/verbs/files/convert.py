@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cranfield.cli.declare import argument, option
+from cranfield.cli.declare import DATA_ENDINGS, argument, option
 from cranfield.cli.file_kind import kind_of_file
 from cranfield.cli.options import Graded
 from cranfield.cli.printing import Quiet
@@ -26,8 +26,9 @@ zcat bm25.run.gz | cranfield convert - - --kind run --to jsonl | head
 
     source: str = argument("SRC", "The file to read; - is standard input.", required=True, reads=True)
     target: str = argument(
-        "DST", "The file to write; its ending determines the format. - is standard output.", required=True, writes=True
-    )
+        "DST", "The file to write; its ending determines the format. - is standard output.", required=True, writes=True,
+        endings=(*DATA_ENDINGS, ".xml", ".run", ".txt"),
+    )  # fmt: skip
     kind: str | None
     from_: str | None
     query_ids: str | None = option(

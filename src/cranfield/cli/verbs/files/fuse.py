@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.declare import RESULT, argument, option
+from cranfield.cli.declare import DATA_ENDINGS, RESULT, argument, option
 from cranfield.cli.printing import Quiet
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ cranfield fuse bm25.run dense.run | cranfield eval qrels.txt - -m nDCG@10
     )
     output: str = option(
         "--output, -o FILE", "Write to this file; its ending determines the format, as for convert; default: print.",
-        default="-", group=RESULT,
+        default="-", group=RESULT, endings=(*DATA_ENDINGS, ".run"),
     )  # fmt: skip
 
     def run(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain
+from itertools import chain, islice
 
 from cranfield.cli.declare import argument, option
 from cranfield.cli.printing import Quiet, emit_lines
@@ -38,8 +38,10 @@ cranfield judge export judgments.db log -o log.jsonl
         from cranfield.errors import UsageError
 
         with existing(self.database) as store:
-            lines = export_lines(store, self.what or "qrels", **self.settings())
-            first = next(lines, None)
-            if first is None:
-                raise UsageError(f"{self.database}: there are no judgments to export")
-            emit_lines(chain([first], lines), self.output)
+            what = self.what or "qrels"
+            lines = export_lines(store, what, **self.settings())
+            first = list(islice(lines, 2))
+            if not first or (len(first) == 1 and first[0].startswith("topic\t")):  # a table has a line of names
+                as_what = "" if what == "qrels" else f" as {what}"
+                raise UsageError(f"{self.database}: there are no judgments to export{as_what}")
+            emit_lines(chain(first, lines), self.output)
