@@ -69,7 +69,7 @@ def estimate(measure: str, kind: str, method: str, size: int, rng: np.random.Gen
     if method == "uniform":
         pool = make_pool(lists, "stratified", strata=[Stratum(DOCUMENTS, size / DOCUMENTS)], seed=seed)
     else:
-        pool = make_pool(lists, method, per_topic=size, seed=seed)
+        pool = make_pool(lists, method, most_per_topic=size, seed=seed)
     sample = join_pool(pool, qrels).qrels()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of topics without a relevant document in the sample

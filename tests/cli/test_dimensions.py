@@ -29,7 +29,7 @@ def test_eval_with_a_dimension(cranfield: Cranfield, files: tuple[str, str]) -> 
 
 
 def test_explain_with_a_dimension(cranfield: Cranfield, files: tuple[str, str]) -> None:
-    result = cranfield("explain", *files, "-t", "q", "-m", "uRBP", "--dimension", "understandability=clear.txt")
+    result = cranfield("explain", *files, "--topic", "q", "-m", "uRBP", "--dimension", "understandability=clear.txt")
     assert result.code == 0
     assert "understandability gain" in result.out
     assert "uRBP of mine on topic q = 0.1600" in result.out  # 0.2 * 0.8

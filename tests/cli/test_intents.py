@@ -280,7 +280,7 @@ def test_topics_with_one_intent_are_scored_if_the_format_is_given(words: tuple[s
     result = cranfield("eval", "qrels", "run", "-m", "I-rec@1,2", "-m", "nDCG-IA@2", *words)
     assert result.code == 0, result.err
     assert result.out.splitlines()[1].split() == ["r", "1", "0.0000", "1.0000", "0.6309"]
-    assert cranfield("explain", "qrels", "run", "-t", "t", "-m", "I-rec@2", *words).code == 0
+    assert cranfield("explain", "qrels", "run", "--topic", "t", "-m", "I-rec@2", *words).code == 0
 
 
 def test_one_intent_without_the_format_names_the_way_out(cranfield: Cranfield) -> None:
@@ -387,6 +387,6 @@ def test_scores_by_topic_keep_their_notes(cranfield: Cranfield) -> None:
 
 
 def test_notes_of_explain_go_to_standard_error_too(cranfield: Cranfield) -> None:
-    result = cranfield("explain", "qrels", "run", "-t", "0001", "-m", "P-IA@2", "-f", "csv")
+    result = cranfield("explain", "qrels", "run", "--topic", "0001", "-m", "P-IA@2", "-f", "csv")
     assert "note: intent 1: P@2 0.5000, probability 0.5000\n" in result.err
     assert result.out.splitlines()[0] == "rank,doc,score,grade,status,intents,adds,so far"

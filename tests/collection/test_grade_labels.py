@@ -74,7 +74,7 @@ def test_the_error_names_the_line(tmp_path: Path, text: str, message: str) -> No
 
 
 def test_a_label_without_a_number_is_an_error_that_repeats_the_others() -> None:
-    with pytest.raises(DataError, match=r"grades=\{'exact': 3, 'Irrelevant': 0, 'Partial': 1\}$"):
+    with pytest.raises(DataError, match=r"grades=\{'Exact': 3, 'Irrelevant': 0, 'Partial': 1\}$"):
         Qrels.of(TREC.encode(), grades={"Exact": 3})
 
 

@@ -138,7 +138,7 @@ def test_costs_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     result = cranfield("eval", "qrels", "run", "--lengths", "costs", "-m", measure, "-f", "trec")
     assert (result.code, result.out.split()[-1]) == (0, "6.0000")
     explained = cranfield(
-        "explain", "qrels", "run", "--lengths", "costs", "-m", measure.replace("ETC", "EU"), "-t", "q"
+        "explain", "qrels", "run", "--lengths", "costs", "-m", measure.replace("ETC", "EU"), "--topic", "q"
     )
     assert explained.code == 0
     Path("costs").write_text("doc,cost,cost\na,1,2\nb,2,4\n")

@@ -240,7 +240,7 @@ def test_N_of_each_topic_on_the_command_line(tmp_path: Path, monkeypatch: pytest
     Path("sizes").write_text("a 10\nb 40\n")
     result = in_process("eval", "qrels", "run", "-m", "LastRel,WSS@1", "--topic-numbers", "sizes", "-f", "trec")
     assert (result.code, [line.split()[-1] for line in result.out.splitlines()[-2:]]) == (0, ["21.5000", "0.3500"])
-    explained = in_process("explain", "qrels", "run", "-m", "WSS@1", "-t", "a", "--topic-numbers", "sizes")
+    explained = in_process("explain", "qrels", "run", "-m", "WSS@1", "--topic", "a", "--topic-numbers", "sizes")
     assert "N = 10 documents (given): (10 − 3) / 10 − (1 − 1)" in explained.out
 
 

@@ -368,7 +368,7 @@ def test_after_kill_9_nothing_is_lost_and_no_written_answer_is_asked_again(folde
             assert written <= complete
             written = complete
         before = Counter(server.asked)
-        process = started(folder, server.url, "--qrels", "machine.qrels")
+        process = started(folder, server.url, "--write-qrels", "machine.qrels")
         _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert all(server.asked[doc] == before[doc] for doc in written)

@@ -32,7 +32,7 @@ def ask(cranfield: Cranfield, url: str, *more: str) -> tuple[int, str, str]:
 
 def test_labels_are_kept_and_written_as_judgments(cranfield: Cranfield, folder: Path) -> None:
     with serving() as server:
-        code, out, _ = ask(cranfield, server.url, "--qrels", "machine.qrels", "--max-tokens", "7")
+        code, out, _ = ask(cranfield, server.url, "--write-qrels", "machine.qrels", "--max-tokens", "7")
         assert code == 0
         assert ask(cranfield, server.url, "--max-tokens", "7")[0] == 0
     assert out.split()[:3] == ["worker", "items", "labelled"]
@@ -46,7 +46,7 @@ def test_several_prompts_have_files_of_their_own(cranfield: Cranfield, folder: P
         (folder / f"{name}.txt").write_text(f"{name} {{query}} {{document}} {{scale}}")
     with serving() as server:
         prompts = ("--prompt", "short.txt", "--prompt", "long.txt", "--scale", "0,1,2,3", "--parameters", '{"seed": 4}')
-        code, out, _ = ask(cranfield, server.url, *prompts, "--qrels", "machine.qrels", "-f", "json")
+        code, out, _ = ask(cranfield, server.url, *prompts, "--write-qrels", "machine.qrels", "-f", "json")
     assert code == 0
     assert [row["worker"] for row in json.loads(out)["rows"]] == ["m/short", "m/long"]
     assert Qrels.read("machine-long.qrels").grades("1")["d3"] == 3
@@ -59,7 +59,7 @@ def test_answers_without_a_grade_are_listed_and_the_exit_code_is_1(cranfield: Cr
         send(handler, 200, completion("hard to say" if doc == "d2" else str(grade_of(doc))))
 
     with serving(reply) as server:
-        code, out, err = ask(cranfield, server.url, "--qrels", "machine.qrels")
+        code, out, err = ask(cranfield, server.url, "--write-qrels", "machine.qrels")
         data = json.loads(ask(cranfield, server.url, "-f", "json")[1])
     assert code == 1
     assert [(entry["doc"], entry["answer"]) for entry in data["unparsed"]] == [("d2", "hard to say")]
@@ -73,7 +73,7 @@ def test_an_answer_with_a_final_score_is_a_grade(cranfield: Cranfield, folder: P
         send(handler, 200, completion(f"It has 3 facts of 5.\n##final score: {grade_of(doc)}"))
 
     with serving(reply) as server:
-        code, _, _ = ask(cranfield, server.url, "--qrels", "machine.qrels")
+        code, _, _ = ask(cranfield, server.url, "--write-qrels", "machine.qrels")
     assert code == 0
     assert Qrels.read("machine.qrels").to_dict() == {"1": {"d1": 1, "d2": 2, "d3": 3}}
 
