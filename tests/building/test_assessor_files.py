@@ -52,7 +52,7 @@ def test_an_unknown_cost_of_some_assessors_is_nan() -> None:
         ("anna experts -2\n", ":1: assessor 'anna': the cost of a label is '-2'"),
         ("anna experts\nanna crowd\n", ":2: assessor 'anna' appears twice, first on line 1"),
         ("worker,group\n", ":1: holds only a header"),
-        ("anna\n", ":1: 1 column, expected worker group"),
+        ("anna\n", ":1: 1 column, expected assessor group"),
         ("", "is empty"),
     ],
 )

@@ -69,15 +69,15 @@ def test_columns_are_named_by_role(tmp_path: Path) -> None:
         {"frage": "t1", "worker": "wrong", "wer": "x", "grade": 1},
         {"frage": "t1", "worker": "wrong", "wer": "y", "grade": 0},
     ]
-    columns = {"task": "frage", "worker": "wer"}
+    columns = {"task": "frage", "assessor": "wer"}
     path = tmp_path / "labels.csv"
     path.write_text("frage,worker,wer,grade\nt1,wrong,x,1\nt1,wrong,y,0\n")
     for thing in (rows, path):
         labels = Labels.of(thing, columns=columns)
         assert (labels.items, labels.workers) == (("t1",), ("x", "y"))
-    with pytest.raises(DataError, match="no column 'nobody' for the worker; there are frage, worker, wer, grade"):
-        Labels.of(rows, columns={"task": "frage", "worker": "nobody"})
-    with pytest.raises(UsageError, match="columns: no role 'colour'; there are topic, doc, task, worker, label"):
+    with pytest.raises(DataError, match="no column 'nobody' for the assessor; there are frage, worker, wer, grade"):
+        Labels.of(rows, columns={"task": "frage", "assessor": "nobody"})
+    with pytest.raises(UsageError, match="columns: no role 'colour'; there are topic, doc, task, assessor, label"):
         Labels.of(rows, columns={"colour": "frage"})
     with pytest.raises(DataError, match=r"no column for the task among .*; to name it: Labels\.of\(\.\.\., columns="):
         Labels.of(rows)
@@ -159,7 +159,7 @@ def test_an_assessor_who_contradicts_himself_is_an_error(tmp_path: Path) -> None
         ("task,worker,label,time\nt1,anna,1,noon\n", ":2: the time is 'noon', expected a number or a date"),
         ("task,worker,label,group\nt1,a,1,x\nt2,a,1,y\n", ":3: a is in two groups, 'x' and 'y'"),
         ("task,user,text,label\nt1,a,b,1\nt1,a,b,2\n", "two labels"),
-        ("task,who,label,topic\nt1,a,1,1\n", "no column for the worker among task, who, label, topic"),
+        ("task,who,label,topic\nt1,a,1,1\n", "no column for the assessor among task, who, label, topic"),
         ('{"task": 1, "worker": "a", "label": 1}\n{"task": 2}\n', ":2: no worker, label, which line 1 has"),
         ('{"task": 1, "worker": "a", "label": 1}\n{oops\n', ":2: not valid JSON"),
         (b"\x00\x01\x02", "binary"),

@@ -43,14 +43,14 @@ class Assessor(NamedTuple):
 
 
 Assessors = Mapping[str, Assessor | tuple[str, float] | str] | PathLike
-"""{worker: group}, {worker: (group, cost of a label)}, or a file with lines of worker, group and perhaps cost."""
+"""{assessor: group}, {assessor: (group, cost of a label)}, or a file with lines of assessor, group and perhaps cost."""
 
 
 ASSESSORS = Schema(
-    "worker group [cost]",
-    key=("worker",),
+    "assessor group [cost]",
+    key=("assessor",),
     same=True,
-    worker=Words(("worker", "worker_id", "assessor", "annotator", "name"), "assessor"),
+    assessor=Words(("assessor", "worker", "worker_id", "annotator", "name"), "assessor"),
     group=Words(),
     cost=Numbers(("cost", "price"), "cost of a label", least=0, default=None, blank=math.nan),
 )
@@ -301,11 +301,11 @@ class Labels(Tidy):
         return np.bincount(self.item * size + self.label, minlength=len(self.items) * size).reshape(-1, size)
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """task (or topic and doc), worker, label."""
+        """task (or topic and doc), assessor, label."""
         items = {"topic": self.topics, "doc": self.docs} if self.topics else {"task": self.items}
         named = {name: np.array(names, dtype=object)[self.item] for name, names in items.items()}
         workers, scale = np.array(self.workers, dtype=object), np.array(self.scale, dtype=object)
-        return {**named, "worker": workers[self.worker], "label": scale[self.label]}
+        return {**named, "assessor": workers[self.worker], "label": scale[self.label]}
 
     def to_qrels(self, grades: Array, name: str = "merged") -> Qrels:
         """Qrels with a grade per item; items whose grade is NaN are left out."""

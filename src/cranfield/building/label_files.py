@@ -27,8 +27,8 @@ _OWN = {
         "task", "task_id", "taskid", "item", "item_id", "itemid", "unit", "unit_id", "orig_id", "hit_id", "hitid",
         "question", "question_id", "questionid", "example",
     ),
-    "worker": (
-        "worker", "worker_id", "workerid", "assessor", "assessor_id", "assessorid", "annotator", "annotator_id",
+    "assessor": (
+        "assessor", "assessor_id", "assessorid", "worker", "worker_id", "workerid", "annotator", "annotator_id",
         "annotatorid", "rater", "rater_id", "judge", "user", "user_id", "userid", "amt_worker_ids",
     ),
 }  # fmt: skip
@@ -41,7 +41,7 @@ LABEL_COLUMNS = {
     "group": ("group", "worker_group", "role"),
     "cost": ("cost", "price", "reward", "payment"),
 }
-"""Names of columns by role, the most specific first; users and questions are workers and tasks here, not topics."""
+"""Names of columns by role, the most specific first; users and questions are assessors and tasks here, not topics."""
 MISSING = frozenset({"", "na", "nan", "none", "null", "n/a", "?"})
 """Labels that stand for no label, in lower case."""
 NAMING = "Labels.of(..., columns={...})"
@@ -92,16 +92,16 @@ class Names(Words):
 
 
 _COLUMNS: Any = {role: Names(words, optional=True) for role, words in LABEL_COLUMNS.items()}
-_COLUMNS |= {role: Names(LABEL_COLUMNS[role]) for role in ("worker", "label")}
+_COLUMNS |= {role: Names(LABEL_COLUMNS[role]) for role in ("assessor", "label")}
 _COLUMNS |= {role: Numbers(LABEL_COLUMNS[role], blank=np.nan, optional=True) for role in ("seconds", "cost")}
 _COLUMNS["time"] = Times(LABEL_COLUMNS["time"], blank=np.nan, optional=True)
 TABLE = Schema(
-    "task worker label, or topic assessor doc grade", layouts=("task worker label", "topic worker doc label"),
+    "task assessor label, or topic assessor doc grade", layouts=("task assessor label", "topic assessor doc label"),
     any_of=("task", "doc"), quoted="\t,;", complete=True, naming=NAMING, **_COLUMNS,
 )  # fmt: skip
 TUPLES = Schema(
-    "(task, worker, label) or (topic, doc, worker, label)", layouts=("task worker label", "topic doc worker label"),
-    any_of=("task", "doc"), naming=NAMING, **_COLUMNS,
+    "(task, assessor, label) or (topic, doc, assessor, label)",
+    layouts=("task assessor label", "topic doc assessor label"), any_of=("task", "doc"), naming=NAMING, **_COLUMNS,
 )  # fmt: skip
 JUDGED = Schema(
     "topic iteration doc grade", layouts=("topic - doc grade",), header=False, comments=True, topic=TOPIC, doc=DOC,
@@ -175,14 +175,14 @@ def read_labels(thing: Any, chosen: Mapping[str, str] | None = None) -> LabelCol
         _check_first_line(rows)
         notes = ("no header: columns are read as topic, assessor, doc, grade",) if pair else ()
     task = "doc" if pair or "task" not in rows else "task"
-    for name in (task, "worker", *(["topic"] if pair else [])):
+    for name in (task, "assessor", *(["topic"] if pair else [])):
         if "" in rows[name].texts:
             at = rows[name].first(rows[name].texts.index(""))
             raise rows.fault(at, f"the {name} is empty")
     topics = rows["topic"] if pair else None
     time, seconds, cost, groups = map(rows.columns.get, ("time", "seconds", "cost", "group"))
     return LabelColumns(
-        rows[task], rows["worker"], rows["label"], topics, time, seconds, cost, groups, rows.origin, rows.lines, notes
+        rows[task], rows["assessor"], rows["label"], topics, time, seconds, cost, groups, rows.origin, rows.lines, notes
     )  # fmt: skip
 
 

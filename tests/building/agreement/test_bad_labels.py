@@ -33,7 +33,7 @@ WORDS = [(item, worker, ["no", "yes"][label]) for item, worker, label in PAIR]
     [
         (ALONE, "all labels are by one assessor, x; agreement needs two or more"),
         (APART, r"no item has labels of two assessors \(2 items, 2 assessors\); for example, only x labels i1"),
-        ([], r"labels: is empty, expected \(task, worker, label\)"),
+        ([], r"labels: is empty, expected \(task, assessor, label\)"),
     ],
 )
 def test_labels_that_cannot_agree(function: Callable[[Any], Any], rows: list[Any], message: str) -> None:

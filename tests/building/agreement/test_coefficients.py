@@ -44,7 +44,7 @@ def given(labels: Labels) -> dict[tuple[str, str], float]:
     columns = labels.columns()
     return {
         (item, worker): float(label)
-        for item, worker, label in zip(columns["task"], columns["worker"], columns["label"], strict=True)
+        for item, worker, label in zip(columns["task"], columns["assessor"], columns["label"], strict=True)
     }
 
 

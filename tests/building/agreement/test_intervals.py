@@ -19,7 +19,7 @@ LINEAR = [name for name, one in COEFFICIENTS.items() if one.error in ("gwet", "a
 def with_topics(labels: Labels, topics: int) -> Labels:
     """The same labels, with items dealt to topics."""
     columns = labels.columns()
-    rows = zip(columns["task"].tolist(), columns["worker"].tolist(), columns["label"].tolist(), strict=True)
+    rows = zip(columns["task"].tolist(), columns["assessor"].tolist(), columns["label"].tolist(), strict=True)
     return Labels.of([(f"t{int(item[1:]) % topics}", item, worker, label) for item, worker, label in rows])
 
 

@@ -35,7 +35,7 @@ def test_labels_are_kept_and_written_as_judgments(cranfield: Cranfield, folder: 
         code, out, _ = ask(cranfield, server.url, "--write-qrels", "machine.qrels", "--max-tokens", "7")
         assert code == 0
         assert ask(cranfield, server.url, "--max-tokens", "7")[0] == 0
-    assert out.split()[:3] == ["worker", "items", "labelled"]
+    assert out.split()[:3] == ["assessor", "items", "labelled"]
     assert Qrels.read("machine.qrels").to_dict() == {"1": {"d1": 1, "d2": 2, "d3": 3}}
     assert sum(server.asked.values()) == 3  # the second command asked nothing
     assert server.bodies[0]["max_tokens"] == 7
@@ -48,7 +48,7 @@ def test_several_prompts_have_files_of_their_own(cranfield: Cranfield, folder: P
         prompts = ("--prompt", "short.txt", "--prompt", "long.txt", "--scale", "0,1,2,3", "--parameters", '{"seed": 4}')
         code, out, _ = ask(cranfield, server.url, *prompts, "--write-qrels", "machine.qrels", "-f", "json")
     assert code == 0
-    assert [row["worker"] for row in json.loads(out)["rows"]] == ["m/short", "m/long"]
+    assert [row["assessor"] for row in json.loads(out)["rows"]] == ["m/short", "m/long"]
     assert Qrels.read("machine-long.qrels").grades("1")["d3"] == 3
     assert len((folder / "labels.jsonl.prompts").read_text().splitlines()) == 2
     assert server.bodies[0]["seed"] == 4

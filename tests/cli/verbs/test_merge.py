@@ -86,7 +86,7 @@ def test_gold_posteriors_and_workers(cranfield: Cranfield, table: str, gold: str
         rows = list(csv.DictReader(file))
     assert [float(row["p(1)"]) for row in rows] == pytest.approx(merged.posterior[:, 1].tolist())
     report = rate_assessors(table, gold=gold, merged=merged)
-    by_name = {row["worker"]: row["share"] for row in json.loads(workers.read_text())["rows"]}
+    by_name = {row["assessor"]: row["share"] for row in json.loads(workers.read_text())["rows"]}
     assert [by_name[name] for name in report.workers] == pytest.approx(report.share.tolist())
 
 
@@ -153,10 +153,10 @@ def test_words_without_an_order_name_the_option(cranfield: Cranfield) -> None:
 def test_workers_have_the_numbers_of_python(cranfield: Cranfield, table: str, gold: str) -> None:
     for extra, report in (([], rate_assessors(table)), (["--gold", gold], rate_assessors(table, gold=gold))):
         rows = json.loads(cranfield("labels", "assessors", table, *extra, "-f", "json").out)["rows"]
-        assert [row["worker"] for row in rows] == [report.workers[w] for w in np.argsort(report.accuracy)]
-        p = {row["worker"]: row["p"] for row in rows}
+        assert [row["assessor"] for row in rows] == [report.workers[w] for w in np.argsort(report.accuracy)]
+        p = {row["assessor"]: row["p"] for row in rows}
         assert [p[name] for name in report.workers] == pytest.approx(report.p.tolist())
-    assert {row["worker"]: row["flag"] for row in rows}["w3"] == "not shown"  # few labels
+    assert {row["assessor"]: row["flag"] for row in rows}["w3"] == "not shown"  # few labels
 
 
 def test_the_next_labels_are_those_of_python(cranfield: Cranfield, table: str) -> None:
@@ -164,7 +164,7 @@ def test_the_next_labels_are_those_of_python(cranfield: Cranfield, table: str) -
     rows = json.loads(cranfield("labels", "assessors", table, *words, "-f", "json").out)["rows"]
     plan = plan_labels(table, count=4, probability=0.99, most_per_assessor=1)
     assert [f"{row['topic']} {row['doc']}" for row in rows] == list(plan.items)
-    assert [row["worker"] for row in rows] == list(plan.worker)
+    assert [row["assessor"] for row in rows] == list(plan.worker)
 
 
 def test_options_of_planning_need_next(cranfield: Cranfield, table: str) -> None:
@@ -254,14 +254,14 @@ def test_columns_with_unusual_names(cranfield: Cranfield, tmp_path: Path) -> Non
     assert failed.code == 1
     assert "labels.csv:1: label 'antwort' is not a number" in failed.err
     assert "--columns ROLE=NAME,..." in failed.err
-    done = cranfield(*words, "--columns", "task=frage,worker=person,label=antwort")
+    done = cranfield(*words, "--columns", "task=frage,assessor=person,label=antwort")
     assert [line.split(",")[:2] for line in done.out.splitlines()] == [["task", "label"], ["a", "1"], ["b", "0"]]
-    absent = cranfield(*words, "--columns", "task=frage,worker=person,label=nothing")
+    absent = cranfield(*words, "--columns", "task=frage,assessor=person,label=nothing")
     assert "labels.csv:1: no column 'nothing' for the label; there are frage, person, antwort" in absent.err
-    partly = cranfield(*words, "--columns", "task=frage,worker=person")
+    partly = cranfield(*words, "--columns", "task=frage,assessor=person")
     assert "labels.csv:1: no column for the label" in partly.err
     assert "among frage, person, antwort" in partly.err
-    foreign = cranfield(*words, "--columns", "task=thing,worker=who,label=said")
+    foreign = cranfield(*words, "--columns", "task=thing,assessor=who,label=said")
     assert "labels.csv:1: is not a header with the columns 'thing', 'who', 'said'" in foreign.err
     assert "columns: no role 'colour'" in cranfield(*words, "--columns", "colour=frage").err
 

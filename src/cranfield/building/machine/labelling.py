@@ -39,13 +39,13 @@ START = 60
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Labelling(Record):
-    """The state of a log after labelling: a row per worker, that is, per model and prompt."""
+    """The state of a log after labelling: a row per assessor, that is, per model and prompt."""
 
     facts = ("asked", caution_note("interrupted"), "stopped")
 
     workers: tuple[str, ...]
     items: int
-    """The number of items that each worker is asked about."""
+    """The number of items that each assessor is asked about."""
     entries: Mapping[Key, Entry]
     """The answers about these items."""
     failed: tuple[tuple[Key, str], ...]
@@ -68,7 +68,7 @@ class Labelling(Record):
         return self.items * len(self.workers) - len(self.entries)
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """worker, items, labelled, unparsed, failed, left, prompt tokens, answer tokens."""
+        """assessor, items, labelled, unparsed, failed, left, prompt tokens, answer tokens."""
         failed = [key[2] for key, _ in self.failed]
         rows = []
         for worker in self.workers:
@@ -82,21 +82,22 @@ class Labelling(Record):
             rows.append((self.items, labelled, len(mine) - labelled, failures, left, *tokens))
         names = ("items", "labelled", "unparsed", "failed", "left", "prompt tokens", "answer tokens")
         counts = np.array(rows, dtype=np.int64).reshape(-1, len(names)).T
-        return {"worker": np.array(self.workers, dtype=object), **dict(zip(names, counts, strict=True))}
+        return {"assessor": np.array(self.workers, dtype=object), **dict(zip(names, counts, strict=True))}
 
     def to_dict(self) -> dict[str, Any]:
         """As for all records; also the answers without a grade, and the questions that failed."""
         unparsed = [
-            {"topic": e.topic, "doc": e.doc, "worker": e.worker, "problem": e.problem, "answer": e.answer}
+            {"topic": e.topic, "doc": e.doc, "assessor": e.worker, "problem": e.problem, "answer": e.answer}
             for e in self.unparsed
         ]
         failed = [
-            {"topic": topic, "doc": doc, "worker": worker, "problem": why} for (topic, doc, worker), why in self.failed
+            {"topic": topic, "doc": doc, "assessor": worker, "problem": why}
+            for (topic, doc, worker), why in self.failed
         ]
         return {**super().to_dict(), "unparsed": unparsed, "failed": failed}
 
     def qrels(self, worker: str) -> Qrels:
-        """The grades of a worker as judgments; items without a grade are left out."""
+        """The grades of an assessor as judgments; items without a grade are left out."""
         grades = [
             (entry.topic, entry.doc, float(entry.label))
             for entry in self.entries.values()

@@ -340,7 +340,7 @@ def audit(
 def read_judges(paths: Mapping[str, str], **options: Any) -> dict[str, Qrels]:
     """Machine judgments from files: a file of qrels is a judge; a log of labels, or a table of them, has several.
 
-    paths: {name: path}. The judges of a table are called after their workers; with several tables, also after its name.
+    paths: {name: path}. The judges of a table are called after its assessors; with several tables, also after its name.
     """
     judges: dict[str, Qrels] = {}
     for name, path in paths.items():
@@ -356,7 +356,7 @@ def read_judges(paths: Mapping[str, str], **options: Any) -> dict[str, Qrels]:
 
 @reads
 def is_label_table(path: str | os.PathLike[str]) -> bool:
-    """Does a file name the workers who gave labels, as the log of a machine judge does?"""
+    """Does a file name the assessors who gave labels, as the log of a machine judge does?"""
     if path == "-":  # standard input can be read only once
         return False
     first = first_line(load(path)).decode("utf-8", "replace").strip()
@@ -368,4 +368,4 @@ def is_label_table(path: str | os.PathLike[str]) -> bool:
     else:
         names = next((first.split(mark) for mark in DELIMITERS if mark in first), [])
     keys = {column_key(str(name).strip('"')) for name in names}
-    return bool(keys & set(LABEL_COLUMNS["worker"]) and keys & set(LABEL_COLUMNS["label"]))
+    return bool(keys & set(LABEL_COLUMNS["assessor"]) and keys & set(LABEL_COLUMNS["label"]))

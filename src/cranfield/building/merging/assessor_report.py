@@ -31,7 +31,7 @@ class AssessorReport(Record):
     figure = "describe_assessor_accuracy"
     facts = ("method", "alpha", "basis", "useful")
 
-    workers: Annotated[tuple[str, ...], column("worker")]
+    workers: Annotated[tuple[str, ...], column("assessor")]
     labels: Annotated[Index64, column()]
     """The number of labels."""
     accuracy: Annotated[Array, column(optional=True)]

@@ -42,7 +42,7 @@ class LabelPlan(Record):
     """The entropy of the probabilities, in bits."""
     more: Annotated[Index64, column()]
     """The expected number of further labels until the item can be closed."""
-    worker: Annotated[tuple[str, ...], column()]
+    worker: Annotated[tuple[str, ...], column("assessor")]
     """Whom to ask next; empty if nobody is left."""
     gain: Annotated[Array, column()]
     """The expected information of that label about the item, in bits."""

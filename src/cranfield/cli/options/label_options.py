@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from cranfield.table import Table
 
 LABELS = (
-    "The labels: a table with columns for the task (or topic and document), the worker and the label; or one file of "
+    "The labels: a table with columns for the task (or topic and document), the assessor and the label; or one file of "
     "judgments (qrels) for each assessor. - is standard input."
 )
 METHODS = "building.merging.label_problem:MERGING_METHODS"
 FIGURES = ("entropy", "confusion", "accuracy")
 LABELS_AND_RUNS = (
-    "The labels: a table with columns for topic, document, worker and label; or a pattern in quotes, such as "
+    "The labels: a table with columns for topic, document, assessor and label; or a pattern in quotes, such as "
     "'assessors/*.qrels', with a file of judgments for each assessor."
 )
 
@@ -51,8 +51,8 @@ class LabelReading(Sized):
     )
     columns: str | None = option(
         "--columns ROLE=NAME,...",
-        "Columns of a table of labels that have unusual names: task=frage,worker=person,label=antwort. Roles: topic, "
-        "doc, task, worker, label, time, seconds, group and cost.",
+        "Columns of a table of labels that have unusual names: task=frage,assessor=person,label=antwort. Roles: topic, "
+        "doc, task, assessor, label, time, seconds, group and cost.",
         group=READING,
         solves="columns=",
     )
@@ -67,7 +67,7 @@ class LabelReading(Sized):
     )
     assessors: str | None = option(
         "--assessors FILE",
-        "Groups of assessors, such as experts and crowd, and what one of their labels costs: lines of worker, group "
+        "Groups of assessors, such as experts and crowd, and what one of their labels costs: lines of assessor, group "
         "and perhaps cost.",
         group=READING,
         reads=True,

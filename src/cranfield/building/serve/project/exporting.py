@@ -278,7 +278,7 @@ def _labels(store: Store) -> Iterator[str]:
         (topic, doc, assessor, grade, date_text(at), "" if ms is None else f"{ms / 1000:g}")
         for topic, doc, assessor, grade, at, ms in rows
     )
-    return _table(("topic", "doc", "worker", "label", "time", "seconds"), lines)
+    return _table(("topic", "doc", "assessor", "label", "time", "seconds"), lines)
 
 
 def _pool(store: Store) -> Iterator[str]:

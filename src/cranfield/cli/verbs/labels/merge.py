@@ -31,7 +31,7 @@ class MergeVerb(LabelSource, MergeOptions, Plotting):
 cranfield labels merge labels.csv -o merged.qrels
 cranfield labels merge labels.csv --method dawid-skene --gold gold.qrels -o merged.qrels
 cranfield labels merge anna.qrels ben.qrels cleo.qrels --method one-coin --expected -o expected.qrels
-cranfield labels merge labels.csv --method mace --posteriors posteriors.csv --write-assessors workers.csv -f table
+cranfield labels merge labels.csv --method mace --posteriors posteriors.csv --write-assessors assessors.csv -f table
 cranfield labels merge labels.csv --method dawid-skene --plot confusion.svg --figure confusion -o merged.qrels
 """
 

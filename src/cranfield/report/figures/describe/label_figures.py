@@ -287,11 +287,11 @@ def describe_assessor_accuracy(report: AssessorReport) -> Figure:
     return Figure(
         "intervals",
         {
-            "worker": names([report.workers[w] for w in order.tolist()]),
+            "assessor": names([report.workers[w] for w in order.tolist()]),
             "accuracy": report.share[order], "low": report.low[order], "high": report.high[order],
         },
         x=Axis("accuracy", "share of labels that are right", "share", low=0.0, high=1.0),
-        y=Axis("worker", "assessor", "category"),
+        y=Axis("assessor", "assessor", "category"),
         title="Accuracy of assessors",
         subtitle=subtitle,
         references=(Reference("x", chance, "chance"),),
