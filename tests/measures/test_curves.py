@@ -101,6 +101,22 @@ def test_roc_climbs_from_left_to_right_and_ends_at_1(graded: Graded) -> None:
         assert curve[-1] == pytest.approx(1)
 
 
+@given(graded_lists())
+@settings(max_examples=50)
+def test_the_saw_tooth_is_precision_and_recall_at_every_rank(graded: tuple[list[int | None], list[int]]) -> None:
+    from cranfield.measures.ranked_lists.curves import saw_tooth
+
+    grades, missed = graded
+    lists = Assessed.one(grades, missed)
+    curve = saw_tooth(lists, "run", "topic")
+    relevant = sum((grade or 0) >= 1 for grade in (*grades, *missed))
+    for rank in range(1, len(grades) + 1):
+        found = sum((grade or 0) >= 1 for grade in grades[:rank])
+        assert curve.y[rank - 1] == pytest.approx(found / rank)
+        if relevant:
+            assert curve.x[rank - 1] == pytest.approx(found / relevant)
+
+
 def test_roc_by_hand() -> None:
     # judged: relevant at 1 and 3, non-relevant at 2, one of each missed
     # true positive rate 1/3 at a false positive rate of 0, and 2/3 at 1/2; then a straight line

@@ -103,7 +103,9 @@ def test_every_result_with_a_figure_exists_and_has_a_function() -> None:
     assert all(callable(result_figures.function_of(name)) for name in names)
 
 
-OF_LISTS = {"describe_curves", "describe_diversity", "describe_precision_recall", "describe_trailtext"}
+OF_LISTS = {
+    "describe_curves", "describe_diversity", "describe_precision_recall", "describe_saw_tooth", "describe_trailtext",
+}  # fmt: skip
 """They draw lists or two measures rather than a result."""
 OTHERS = {"describe_assessor_confusion"}
 """A second figure of a result that has another one."""

@@ -25,6 +25,7 @@ SHOWN = {
         "describe_boxes": ("cranfield plot boxes --sample -m AP -o {}",),
         "describe_curves": ("cranfield plot curves --sample -o {}",),
         "describe_precision_recall": ("cranfield plot curves --sample --topic 101 -o {}",),
+        "describe_saw_tooth": ("cranfield plot curves --sample --topic 101 --saw-tooth -o {}",),
         "describe_topics": ("cranfield topics --sample -m AP --run bm25 --plot {}",),
         "describe_diversity": ("cranfield plot diversity intents.qrels sample/*.run -o {}",),
         "describe_heat": (),
@@ -134,6 +135,7 @@ TITLES = {
     "describe_heat": "heat map",
     "describe_powered": "prediction-powered intervals",
     "describe_precision_recall": "precision and recall of a topic",
+    "describe_saw_tooth": "precision and recall at every rank",
     "describe_shares": "power on several collections",
     "describe_trailtext": "text read",
 }

@@ -21,6 +21,12 @@ figure = figures.describe_curves(cf.interpolated_precision(lists))
 curves = {run: cf.precision_recall(lists, run, "101") for run in lists.runs}
 figure = figures.describe_precision_recall(curves, topic="101")
 """,
+    "describe_saw_tooth": """\
+from cranfield.measures.ranked_lists.curves import saw_tooth
+
+curves = {run: saw_tooth(lists, run, "101") for run in lists.runs}
+figure = figures.describe_saw_tooth(curves, topic="101")
+""",
     "describe_topics": """\
 figure = cf.topics(scores["AP"], run="bm25").plot()
 """,

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cranfield import _core
+from cranfield import _core, check
 from cranfield.collection.accepted_inputs import FrameLike, QrelsLike
 from cranfield.collection.accepted_inputs import Records as GivenRecords
 from cranfield.collection.column_names import ColumnNames, named_columns
@@ -18,7 +18,7 @@ from cranfield.collection.file_formats.writing import Outgoing, Part
 from cranfield.collection.grade_labels import labels_note, named_grades
 from cranfield.collection.records import PLAIN, Reading, Records, are_whole, from_mapping, matrix_columns, table_of
 from cranfield.collection.source import PathLike, stem
-from cranfield.errors import DataError
+from cranfield.errors import DataError, UsageError
 
 DIVERSITY = "diversity"
 """The format in which column 2 is the intent."""
@@ -26,6 +26,9 @@ NO_INTENT = "0"
 """The label of documents that are relevant to no intent, in files of the Web track 2009 and of NTCIREVAL."""
 INTENT_NAMES = frozenset({"intent", "subtopic", "subtopic_id"})
 """Names by which a column of a table says that it holds intents."""
+
+
+BINARY = "grades of {:g} or more count as 1, all others as 0"
 
 
 class Judgment(NamedTuple):
@@ -215,6 +218,19 @@ class Qrels(Records):
     def with_intents(self) -> Qrels:
         """The same judgments, with column 2 as the intent."""
         return self if self.by_intent else replace(self, by_intent=True, plain=False)
+
+    def binary(self, least: float) -> Qrels:
+        """The same judgments with grade 1 for `least` or more, and 0 for less.
+
+        >>> Qrels.of({"q1": {"d1": 2, "d2": 1, "d3": 0}}).binary(2).to_dict()
+        {'q1': {'d1': 1, 'd2': 0, 'd3': 0}}
+        """
+        if self.has_intents or len(self.probabilities):
+            what = "by intent" if self.has_intents else "a sample with probabilities"
+            raise UsageError(f"{self.name}: binary grades need plain judgments, but these are {what}")
+        check.positive("binary", least=least)
+        lists = {topic: {doc: int(grade >= least) for doc, grade in grades.items()} for topic, grades in self.lists()}
+        return replace(Qrels.from_dict(lists, self.name), path=self.path, notes=(*self.notes, BINARY.format(least)))
 
     def of_rows(self, rows: NDArray[np.int64]) -> Qrels:
         """The judgments in some rows of the table; what column 2 means stays the same."""

@@ -86,6 +86,14 @@ def compare(
         ),
     ] = None,
     asl: Asl = "plus-one",
+    rule_of_thumb: Annotated[
+        bool,
+        about(
+            "Name the size of differences of scores between 0 and 1 by Spärck Jones's rule: noticeable from 0.05, "
+            "material above 0.1.",
+            rare=True,
+        ),
+    ] = False,
 ) -> Comparison:
     r"""Which systems differ, by how much, and is the difference significant?
 
@@ -104,7 +112,8 @@ def compare(
     that system ("pairwise"). Some tests have settings of their own: `margin` of the sign test; `zeros`, `method` and
     `continuity` of Wilcoxon's. They mean what they mean in `sign_test` and `wilcoxon`. Tests that resample give
     p = (1 + hits) / (1 + B), significant if at most α; with `asl="share"`, the achieved significance level hits / B,
-    significant if below α, as in Sakai's papers.
+    significant if below α, as in Sakai's papers. `rule_of_thumb` adds how large differences are by the rule from the
+    time before tests; a note says where the rule and the test disagree.
 
     >>> scores = {"a": [0.2, 0.5, 0.4, 0.6], "b": [0.3, 0.6, 0.5, 0.8], "c": [0.2, 0.4, 0.4, 0.5]}
     >>> result = compare(scores, "AP", baseline="a")
@@ -155,6 +164,7 @@ def compare(
         assumptions=_assumptions(families, chosen),
         interval_level=1 - settings.outside,
         asl=asl,
+        rule_of_thumb=rule_of_thumb,
     )
 
 

@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.comparison.data import (
@@ -154,6 +155,22 @@ def effect_of_samples(x: Array, y: Array, kind: str, level: float) -> Effect:
         low, high = (float(noncentrality(value / root, df, (1 + side * level) / 2)) * root for side in (1, -1))
     unbiased = float(bias_correction(df)) if kind == "hedges" else 1.0
     return _effect(kind, unbiased * value, unbiased * low, unbiased * high, level)
+
+
+NOTICEABLE, MATERIAL = 0.05, 0.1
+SIZES = ("small", "noticeable", "material")
+
+
+def size_in_words(difference: Array) -> NDArray[Any]:
+    """Absolute differences between 0 and 1 as Spärck Jones named them: `noticeable` from 0.05, `material` above 0.1.
+
+    Smaller ones are to be discarded. Reference: Spärck Jones 1974, after Ferro & Maistro 2024 §4
+
+    >>> size_in_words(np.array([0.049, -0.05, 0.1, 0.101])).tolist()
+    ['small', 'noticeable', 'noticeable', 'material']
+    """
+    size = np.abs(difference).round(12)  # so that 0.3 - 0.25 is 0.05
+    return np.asarray(np.array(SIZES, dtype=object)[(size >= NOTICEABLE).astype(int) + (size > MATERIAL)])
 
 
 def paired_effects(

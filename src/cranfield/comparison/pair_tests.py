@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cranfield.comparison.assumptions import MEANS
 from cranfield.comparison.data import Matrix, difference_blocks
-from cranfield.comparison.effects import paired_effects
+from cranfield.comparison.effects import paired_effects, size_in_words
 from cranfield.comparison.resampling import check_resampling
 from cranfield.comparison.result_tables import letters
 from cranfield.comparison.test_result import check_alternative
@@ -233,6 +233,14 @@ class Family:
     def effects(self) -> tuple[Array, Array, Array]:
         """The effect sizes and both ends of their intervals; on first use, because intervals take time."""
         return paired_effects(self.matrix, self.first, self.second, self.effect_kind, self.effect_level)
+
+    @cached_property
+    def sizes(self) -> NDArray[Any]:
+        """The size of each difference in words; empty texts if scores are not between 0 and 1."""
+        defined = self.matrix.values[~np.isnan(self.matrix.values)]
+        if len(defined) and (defined.min() < 0 or defined.max() > 1):
+            return np.full(len(self.first), "", dtype=object)
+        return size_in_words(self.difference)
 
     @cached_property
     def direction(self) -> NDArray[np.int64]:

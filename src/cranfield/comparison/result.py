@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cranfield.check import nearest
 from cranfield.comparison.assumptions import cautions_of
 from cranfield.comparison.corrections import family_wise_error, out_of_reach
+from cranfield.comparison.effects import MATERIAL, NOTICEABLE, SIZES
 from cranfield.comparison.pair_tests import Family
 from cranfield.comparison.result_tables import (
     AGAINST_MARK,
@@ -70,6 +71,8 @@ class Comparison(Record):
     """The level of the interval of each difference. Intervals of effects and of means have level 1 − α."""
     asl: str = "plus-one"
     """How p follows from resamples, see `comparison.resampling.ASL`."""
+    rule_of_thumb: bool = False
+    """Whether differences are named by Spärck Jones's rule."""
 
     # -- as data
 
@@ -107,6 +110,7 @@ class Comparison(Record):
             "tie": family.tie,
             "loss": family.loss,
             "topics": family.tests.n,
+            **({"size": family.sizes} if self.rule_of_thumb else {}),
         }
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -353,6 +357,7 @@ class Comparison(Record):
                 "systems differ, not the overlap of intervals"
             )
         yield from self._notes_on_intervals()
+        yield from self._notes_on_sizes()
         identical = list(self._identical_pairs())
         if identical:
             yield caution_note(
@@ -411,6 +416,24 @@ class Comparison(Record):
                     "systems differ: "
                     f"the {self.correction} correction is stronger than {after}'s, and has no intervals of its own"
                 )
+            )
+
+    def _notes_on_sizes(self) -> Iterator[str]:
+        """How many differences have each size, and where size and significance disagree."""
+        if not self.rule_of_thumb:
+            return
+        size = np.concatenate([family.sizes for family in self.families])
+        differ = np.concatenate([family.differ(self.alpha) for family in self.families])
+        if outside := dict.fromkeys(f.matrix.measure for f in self.families if not all(f.sizes)):
+            yield f"size: the rule is for scores between 0 and 1, so it says nothing about {listed(outside)}"
+        if any(size):
+            count = {word: int((size == word).sum()) for word in SIZES}
+            yield (
+                f"size by Spärck Jones's rule: {count['material']:,} of {len(size):,} differences are material (above "
+                f"{MATERIAL:g}), {count['noticeable']:,} noticeable ({NOTICEABLE:g} to {MATERIAL:g}), "
+                f"{count['small']:,} smaller; it knows nothing of chance: "
+                f"{int(((size == 'material') & ~differ).sum()):,} material ones are not significant, "
+                f"{int(((size == 'small') & differ).sum()):,} smaller ones are"
             )
 
     def _identical_pairs(self) -> Iterable[str]:

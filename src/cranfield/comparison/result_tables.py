@@ -51,6 +51,8 @@ class Entry:
     effect: float = np.nan
     wins: str = ""
     """The topics won, tied and lost."""
+    size: str = ""
+    """The size of the difference by Spärck Jones's rule."""
     beaten: int = 0
     """Systems that are significantly worse."""
     beaten_by: int = 0
@@ -141,7 +143,10 @@ def _against_baseline(comparison: Comparison, family: Family) -> dict[str, Entry
     columns = (family.difference, family.tests.low, family.tests.high, family.adjusted, family.effects[0])
     counts = zip(family.win.tolist(), family.tie.tolist(), family.loss.tolist(), strict=True)
     numbers = zip(*(column.tolist() for column in columns), strict=True)
-    for i, (difference, low, high, p, effect), won in zip(family.first.tolist(), numbers, counts, strict=True):
+    sizes = family.sizes.tolist() if comparison.rule_of_thumb else [""] * len(family.first)
+    for i, (difference, low, high, p, effect), won, size in zip(
+        family.first.tolist(), numbers, counts, sizes, strict=True
+    ):
         percent = 100 * difference / means[base] if means[base] else np.nan
         entries[names[i]] = Entry(
             float(means[i]),
@@ -153,6 +158,7 @@ def _against_baseline(comparison: Comparison, family: Family) -> dict[str, Entry
             p,
             effect,
             "/".join(map(str, won)),
+            size,
         )
     return entries
 
@@ -168,6 +174,7 @@ def wide_table(comparison: Comparison, show: Iterable[str] | str | None = None, 
     kind = chosen_marks(comparison, marks)
     several = len(comparison.families) > 1
     shown = chosen_columns(comparison, show, ("difference", "p") if several else ("interval", "p", "effect", "wins"))
+    shown += ("size",) * (comparison.rule_of_thumb and kind == "baseline")
     systems = systems_of(comparison)
     columns = [Column("#")] * (kind == "beats") + [Column("system")]
     keys = keys_of(systems)
@@ -186,7 +193,8 @@ def wide_table(comparison: Comparison, show: Iterable[str] | str | None = None, 
 MARKED = {"baseline": "sig", "groups": "groups", "beats": "beats"}
 COUNTED = {"beats": "beaten", "loses to": "beaten_by"}
 _HEADS = {"difference": ("Δ", "difference"), "percent": ("Δ %", "percent"), "interval": ("Δ", "difference"),
-          "p": ("p", "probability"), "effect": ("effect", "difference"), "wins": ("w/t/l", "text")}  # fmt: skip
+          "p": ("p", "probability"), "effect": ("effect", "difference"), "wins": ("w/t/l", "text"),
+          "size": ("size", "text")}  # fmt: skip
 
 
 def _marked(comparison: Comparison, kind: str) -> dict[str, str]:

@@ -212,3 +212,17 @@ def test_scales_go_alone(cranfield: Cranfield, more: tuple[str, ...]) -> None:
     refused = cranfield("compare", "--sample", "--score-scale", "all", *more)
     assert refused.code == 2
     assert "leave out" in refused.err
+
+
+@pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")
+def test_sizes_and_binary_grades(cranfield: Cranfield, collection: Sample) -> None:
+    from cranfield.collection.qrels import Qrels
+    from cranfield.comparison import compare
+
+    words = ("compare", "--sample", "-m", "nDCG@10", "--binary", "2", "--rule-of-thumb", "--quiet", "-f", "json")
+    scores = cf.evaluate(Qrels.read(collection.qrels).binary(2), list(collection.runs), "nDCG@10")
+    expected = compare(scores, rule_of_thumb=True)
+    printed = json.loads(cranfield(*words).out)
+    assert [row["difference"] for row in printed["pairs"]] == pytest.approx(expected.columns()["difference"].tolist())
+    assert [row["size"] for row in printed["pairs"]] == expected.columns()["size"].tolist()
+    assert "leave out one of them" in cranfield("compare", "--scores", "x.csv", "--binary", "2").err

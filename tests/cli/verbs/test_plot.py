@@ -159,3 +159,11 @@ def test_anova_draws_two_factors(cranfield: Cranfield, tmp_path: Path) -> None:
     rows = {(row["stemmer"], row["model"]): row for row in csv.DictReader(io.StringIO(path.read_text("utf-8")))}
     assert float(rows["no", "sparse"]["mean"]) == pytest.approx(0.2924, abs=5e-5)  # bm25's mean AP
     assert float(rows["no", "sparse"]["low"]) < 0.2924 < float(rows["no", "sparse"]["high"])
+
+
+def test_the_saw_tooth_needs_a_topic(cranfield: Cranfield, tmp_path: Path) -> None:
+    path = tmp_path / "saw.csv"
+    words = ("plot", "curves", "--sample", "--saw-tooth", "--quiet")
+    assert cranfield(*words, "--topic", "101", "-o", str(path)).code == 0
+    assert any("interpolated" in row["system"] for row in csv.DictReader(io.StringIO(path.read_text("utf-8"))))
+    assert "give --topic" in cranfield(*words).err

@@ -27,7 +27,7 @@ from cranfield.comparison.methods.tukey import tukey
 from cranfield.errors import UsageError
 from cranfield.evaluation.topic_sheet import topic_sheet
 from cranfield.measures import Trailtext
-from cranfield.measures.ranked_lists.curves import Curves, interpolated_precision, precision_recall, roc
+from cranfield.measures.ranked_lists.curves import Curves, interpolated_precision, precision_recall, roc, saw_tooth
 from cranfield.meta import axioms, correlate
 from cranfield.meta.scale.scale import scales
 from cranfield.online.experiments import aa_splits, ab_power, analyse
@@ -79,6 +79,7 @@ from cranfield.report.figures import (
     describe_reliability,
     describe_residuals,
     describe_robustness,
+    describe_saw_tooth,
     describe_sessions,
     describe_shares,
     describe_spacing,
@@ -443,6 +444,21 @@ def test_precision_recall_has_a_point_at_each_relevant_document() -> None:
     assert figure.notes == ("without a relevant document: b",)
     with pytest.raises(UsageError, match="no list has a relevant document"):
         describe_precision_recall({"b": none})
+
+
+def test_the_saw_tooth_is_that_of_figure_8_with_the_interpolation_of_figure_9() -> None:
+    """Ferro & Maistro 2024 §3.2: precision 0.6 at recall 0.6, 0.66 at recall 0.4 (rank 3), and iP(0.3) = 0.66."""
+    lists = Assessed.one([0, 1, 1, 0, 1], missed=[1, 1])
+    eleven = interpolated_precision(lists).of_topic("topic")
+    figure = describe_saw_tooth({"Run1": saw_tooth(lists, "run", "topic")}, eleven, topic="1")
+    data = figure.columns()
+    at_ranks = data["system"] == "Run1"
+    points = list(zip(data["recall"][at_ranks], data["precision"][at_ranks], strict=True))
+    assert points == [(0, 0), (0.2, 0.5), (0.4, 2 / 3), (0.4, 0.5), (0.6, 0.6)]
+    assert data["precision"][~at_ranks][3] == pytest.approx(2 / 3)  # at recall 0.3
+    assert specification(figure)
+    with pytest.raises(UsageError, match="no curve to draw"):
+        describe_saw_tooth({"none": saw_tooth(Assessed.one([0, 0]), "run", "topic")})
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.3, 0.5, 1.0])

@@ -157,6 +157,23 @@ class Source(Collection):
         return {name: replace(part, notes=(*part.notes, *notes)) for name, part in zip(names, parts, strict=True)}
 
 
+class BinaryGrades(Source):
+    """What is read, as `Source`, with grades that a threshold makes binary."""
+
+    binary: float | None = option(
+        "--binary GRADE", "Read grades of GRADE or more as 1, and all others as 0.", group=READING
+    )
+
+    def check(self) -> None:
+        super().check()
+        if self.binary is not None and self.scores:
+            raise UsageError("--binary changes judgments, and --scores has none; leave out one of them")
+
+    def read_qrels(self, path: str) -> Qrels:
+        qrels = super().read_qrels(path)
+        return qrels if self.binary is None else qrels.binary(self.binary)
+
+
 class Rescaled(Source):
     """What is read, as `Source`, and what is done to scores before they are compared."""
 

@@ -53,6 +53,13 @@ class Curves:
         kind = "mean curves" if self.topic is None else "curves"
         return f"Curves({len(self.y)} {kind} of {self.y_name} against {self.x_name} at {len(self.x)} points)"
 
+    def of_topic(self, topic: str) -> dict[str, Curve]:
+        """{run: its curve on a topic}."""
+        if self.topic is None or topic not in self.topics:
+            raise UsageError(f"there is no topic {topic!r}; the topics are {listed(self.topics, 10)}")
+        rows = np.flatnonzero(self.topic == self.topics.index(topic)).tolist()
+        return {self.runs[self.run[row]]: Curve(self.x, self.y[row], self.x_name, self.y_name) for row in rows}
+
     def mean(self) -> Curves:
         """One curve per run: the mean over the topics for which it is defined."""
         if self.topic is None:
@@ -88,6 +95,21 @@ def precision_recall(lists: Assessed, run: str, topic: str, *, rel: float = 1, c
     of_list = slice(*hits.start[row : row + 2])
     recall = divide(hits.nth[of_list].astype(np.float64), lists.num_rel(rel)[row])
     return Curve(recall, hits.nth[of_list] / hits.rank[of_list], "recall", "precision")
+
+
+def saw_tooth(lists: Assessed, run: str, topic: str, *, rel: float = 1) -> Curve:
+    """Precision against recall of one list at every rank: between relevant documents precision falls, recall stays.
+
+    Reference: Ferro & Maistro 2024 Fig. 8
+
+    >>> saw_tooth(Assessed.one([0, 1, 1, 0, 1], missed=[1, 1]), "run", "topic")
+    Curve(precision against recall: (0, 0), (0.2, 0.5), (0.4, 0.667), (0.4, 0.5), (0.6, 0.6))
+    """
+    row = _row(lists, run, topic)
+    hits = lists.relevant(rel)
+    ranks = np.arange(1, int(lists.retrieved[row]) + 1)
+    found = np.searchsorted(hits.rank[slice(*hits.start[row : row + 2])], ranks, side="right").astype(np.float64)
+    return Curve(divide(found, lists.num_rel(rel)[row]), found / ranks, "recall", "precision")
 
 
 def interpolated_precision(

@@ -70,6 +70,7 @@ from cranfield.report.figures.describe.score_figures import (
     describe_diversity,
     describe_efficiency,
     describe_precision_recall,
+    describe_saw_tooth,
     describe_topics,
     describe_trailtext,
 )
@@ -123,6 +124,7 @@ __all__ = [
     "describe_reliability",
     "describe_residuals",
     "describe_robustness",
+    "describe_saw_tooth",
     "describe_sessions",
     "describe_shares",
     "describe_spacing",

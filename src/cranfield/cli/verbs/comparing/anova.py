@@ -29,7 +29,7 @@ Analysis = tuple["Anova | MixedAnova", list["LevelPairs"], list["LevelMeans"]]
 TEXT_COLUMNS = ("measure", "factor", "level", "interval", "first", "second", "differ", "source", "size", "against")
 
 
-class AnovaVerb(ByClass, options.Rescaled, Plotting, of="comparison.anova.anova:anova"):
+class AnovaVerb(ByClass, options.BinaryGrades, options.Rescaled, Plotting, of="comparison.anova.anova:anova"):
     """Analyse the variance of scores: how much comes from topics, systems or their components, and which differ.
 
     The table has the columns SS, df, MS, F, p and ω², or with --random df, F, p and variances. csv and tsv hold this

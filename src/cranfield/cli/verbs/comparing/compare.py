@@ -34,7 +34,7 @@ SHARED = (*SETTINGS, "resamples", "collections")
 """Options of these tests, beside those that say what is read and how it is printed."""
 
 
-class OtherTests(ByClass, SeveralCollections, options.Rescaled, Plotting):
+class OtherTests(ByClass, SeveralCollections, options.BinaryGrades, options.Rescaled, Plotting):
     """The options and the work of the tests of `apply_test`, and of the bootstrap over documents."""
 
     value: float | None = option("--value X", "one-sample-t: the number to compare means with.", group=MORE)

@@ -8,7 +8,7 @@ from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
 
-class MeaningfulVerb(ByClass, options.Source, Printing, of="meta.scale.meaningfulness:meaningfulness"):
+class MeaningfulVerb(ByClass, options.BinaryGrades, Printing, of="meta.scale.meaningfulness:meaningfulness"):
     """Show which statements about runs survive every transformation of the scores that their scale permits.
 
     A statement is meaningful if it stays true when scores are replaced by others on the same scale. Most measures are

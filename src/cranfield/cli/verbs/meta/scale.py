@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 CONCLUSIONS = ("conclusions", "changed")
 
 
-class ScaleVerb(ByClass, options.Source, Plotting, of="meta.scale.scale:scales meta.scale.conclusions:conclusions"):
+class ScaleVerb(
+    ByClass, options.BinaryGrades, Plotting, of="meta.scale.scale:scales meta.scale.conclusions:conclusions"
+):
     """Test on all lists of a length whether a measure orders and spaces them as an interval scale does.
 
     A scale is relative to an order of lists: a measure is on an ordinal scale if it keeps the order, and on an interval
@@ -40,6 +42,7 @@ cranfield meta scale -m "RBP(p=0.5)" --length 4 --show lists --plot spacing.html
 cranfield meta scale -m nDCG --length 40 --draw 100000
 cranfield meta scale qrels.txt runs/*.run -m AP,P@10  # pairs that differ by ranks and by means
 cranfield meta scale qrels.txt runs/*.run -m AP@10 --show conclusions  # do they survive a change of scale?
+cranfield meta scale qrels.txt runs/*.run -m P@10,RBP --binary 2  # grades of 2 or more are relevant
 cranfield meta scale --show theory
 """
 

@@ -31,6 +31,7 @@ class PlotVerb(ByClass, options.Source, Sized, Printing):
 cranfield plot boxes qrels.txt runs/*.run -m AP -o boxes.pdf  # scores over topics, by system
 cranfield plot curves qrels.txt runs/*.run -o curves.html  # interpolated precision against recall
 cranfield plot curves qrels.txt bm25.run dense.run --topic 301 -o topic301.svg
+cranfield plot curves qrels.txt bm25.run --topic 301 --saw-tooth -o topic301.svg
 cranfield plot diversity qrels.diversity.txt runs/*.run -m I-rec@10,D-nDCG@10 -o diversity.svg
 cranfield plot differences --scores ap.csv -o topics.png  # one system against another, by topic
 cranfield plot boxes --sample -m AP --figure-width 1 --no-title -o boxes.pdf  # for a column of a paper
@@ -39,6 +40,9 @@ cranfield plot boxes --sample -m AP --figure-width 1 --no-title -o boxes.pdf  # 
     kind: str | None = argument("KIND", "What to draw: {names}.", choices=KINDS)
     topic: str | None = option("--topic TOPIC", "curves: only this topic, with a point at each relevant document.")
     roc: bool = flag("--roc", "curves: true positive rate against false positive rate.")
+    saw_tooth: bool = flag(
+        "--saw-tooth", "curves, with --topic: a point at each rank, and the interpolated precision at 11 points."
+    )
     rel: float = options.rel()
     gamma: float = option("--gamma G", "diversity: the weight of I-rec in D#, from 0 to 1.", default=0.5)
     output: str | None = option(
@@ -58,6 +62,8 @@ cranfield plot boxes --sample -m AP --figure-width 1 --no-title -o boxes.pdf  # 
             raise UsageError(f"{'--roc' if self.roc else '--topic'} goes with curves, not with {self.kind}")
         if self.topic is not None and self.roc:
             raise UsageError("--topic draws precision against recall; leave it out, or --roc")
+        if self.saw_tooth and self.topic is None:
+            raise UsageError("--saw-tooth shows one list of each run; give --topic")
         if self.kind == "curves" and self.scores:
             raise UsageError("curves are drawn from runs, not from scores; give QRELS RUN...")
         if self.kind == "curves" and self.measures:
@@ -73,9 +79,13 @@ cranfield plot boxes --sample -m AP --figure-width 1 --no-title -o boxes.pdf  # 
 
     def _curves(self) -> Figure:
         from cranfield.measures.ranked_lists import curves
-        from cranfield.report.figures import describe_curves, describe_precision_recall
+        from cranfield.report.figures import describe_curves, describe_precision_recall, describe_saw_tooth
 
         lists = self.assessed()
+        if self.topic is not None and self.saw_tooth:
+            every = {run: curves.saw_tooth(lists, run, self.topic, rel=self.rel) for run in lists.runs}
+            eleven = curves.interpolated_precision(lists, rel=self.rel)
+            return describe_saw_tooth(every, eleven.of_topic(self.topic), topic=self.topic)
         if self.topic is not None:
             by_run = {run: curves.precision_recall(lists, run, self.topic, rel=self.rel) for run in lists.runs}
             return describe_precision_recall(by_run, topic=self.topic)

@@ -223,6 +223,40 @@ def describe_precision_recall(curves: Mapping[str, Curve], *, topic: str = "") -
     )
 
 
+def describe_saw_tooth(
+    curves: Mapping[str, Curve], interpolated: Mapping[str, Curve] | None = None, *, topic: str = ""
+) -> Figure:
+    """Show precision against recall at every rank of single lists, and their interpolated precision.
+
+    Ferro & Maistro 2024 Figs. 8 and 9. Both are {system: curve of one topic}.
+
+    >>> from cranfield.assessed.lists import Assessed
+    >>> from cranfield.measures.ranked_lists.curves import saw_tooth
+    >>> curve = saw_tooth(Assessed.one([0, 1, 1, 0, 1], missed=[1, 1]), "run", "topic")
+    >>> describe_saw_tooth({"Run1": curve}).columns()["rank"].tolist()
+    [1, 2, 3, 4, 5]
+    """
+    parts = [(name, curve, True) for name, curve in curves.items()]
+    parts += [(f"{name}, interpolated", curve, False) for name, curve in (interpolated or {}).items()]
+    shown = [part for part in parts if len(part[1].x) and not np.isnan(part[1].x).any()]
+    if not any(at_ranks for _, _, at_ranks in shown):
+        raise UsageError("no list has a document, or the topic has no relevant document, so there is no curve to draw")
+    return Figure(
+        "lines",
+        {
+            "system": names(name for name, curve, _ in shown for _ in curve.x),
+            "rank": np.concatenate([(np.arange(len(c.x)) + 1) * at_ranks for _, c, at_ranks in shown]),
+            "recall": np.concatenate([curve.x for _, curve, _ in shown]),
+            "precision": np.concatenate([curve.y for _, curve, _ in shown]),
+        },
+        x=Axis("recall", "recall", low=0, high=1),
+        y=Axis("precision", "precision", low=0, high=1),
+        by=Axis("system", "system", "category"),
+        title="Precision against recall" + (f", topic {topic}" if topic else ""),
+        subtitle="a point at each rank; interpolated: the highest precision at this recall or a higher one",
+    )
+
+
 MARGIN = 0.08
 LEVELS = 6
 
