@@ -25,6 +25,7 @@ from cranfield.measures import (
     P,
     Q,
     R,
+    RBPmax,
     RBPres,
     RelativeP,
     Rmeasure,
@@ -160,6 +161,17 @@ def test_the_best_and_worst_views_of_RBP_are_its_bounds(graded: Graded) -> None:
     tail = 0.8 ** len(graded[0])
     assert RBP().view("worst").of(*graded) == pytest.approx(low)
     assert RBP().view("best").of(*graded) == pytest.approx(low + residual - tail)
+
+
+@settings(max_examples=60, deadline=None)
+@given(graded=graded_lists(), p=st.sampled_from([0.5, 0.8, 0.95]))
+def test_RBPmax_is_RBP_of_the_ideal_list_and_no_list_exceeds_it(graded: Graded, p: float) -> None:
+    grades, missed = graded
+    ideal = sorted([grade for grade in grades if grade is not None] + missed, reverse=True)
+    most = RBPmax(p=p).of(grades, missed)
+    assert most == pytest.approx(RBP(p=p).of(ideal))
+    assert RBP(p=p).of(grades, missed) <= most + 1e-12
+    assert (RBPmax(p=p) @ 2).of(grades, missed) == pytest.approx((RBP(p=p) @ 2).of(ideal))
 
 
 @settings(max_examples=60, deadline=None)

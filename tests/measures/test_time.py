@@ -15,7 +15,7 @@ from cranfield.assessed.hits_by_intent import with_intents
 from cranfield.assessed.lengths import Lengths
 from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
-from cranfield.measures import AP, REGISTRY, TBG, Measure, Trailtext, U, parse
+from cranfield.measures import AP, ESD, ESL, REGISTRY, TBG, Measure, Trailtext, U, parse
 
 Documents = list[tuple[float | None, int]]
 """A list as (grade or None, length), from the top."""
@@ -142,6 +142,35 @@ def test_text_after_L_is_worth_nothing() -> None:
 def test_snippets_have_their_own_lengths() -> None:
     lengths = {"characters": [900, 500], "snippet": [150, 50]}
     assert U(L=1000).of([0, 1], lengths=lengths) == pytest.approx(1 - (150 + 50 + 100) / 1000)
+
+
+def test_the_search_duration_is_cooper_s_search_length_in_time() -> None:
+    """If reading any document takes 1 s and nothing else takes time, it is the rank of the last wanted document."""
+    lists = [[0, 1, 0, 0, 1], [1, 1], [0, 0, 0, 1, 1], [1, 0]]
+    for wanted in (1, 2):
+        rank = ESD(wanted=wanted, click_rel=1, click_non=1, summary=0, per_word=0, overhead=1)
+        for grades in lists:
+            expected = ESL(wanted=wanted).of(grades) + wanted  # the non-relevant documents and the wanted ones
+            assert rank.of(grades, lengths=[9] * len(grades)) == pytest.approx(expected, nan_ok=True)
+
+
+def test_the_search_duration_by_hand() -> None:
+    """Sakai 2014 §2.2: T_S + 0.39 (0.018 · 1000 + 7.8) = T_S + 10.062 for the first, T_S + 0.64 · 7.98 for the next.
+
+    The search for two documents ends with the third, of 100 words: T_S + 0.64 (1.8 + 7.8).
+    """
+    of_two = ESD(wanted=2).of([0, 1, 1, 0], lengths=[1000, 10, 100, 5000])
+    assert of_two == pytest.approx(3 * 4.4 + 10.062 + 0.64 * 7.98 + 0.64 * 9.6)
+    assert ESD().of([0, 1, 1, 0], lengths=[1000, 10, 100, 5000]) == pytest.approx(2 * 4.4 + 10.062 + 0.64 * 7.98)
+    assert np.isnan(ESD(wanted=3).of([0, 1, 1, 0], lengths=[1000, 10, 100, 5000]))
+
+
+def test_the_search_duration_of_tied_documents_is_the_mean_over_their_orders() -> None:
+    """Two tied documents above another, one relevant: the search ends at rank 1 or 2, so at 1.5."""
+    rank = "ESD(click_rel=1,click_non=1,summary=0,per_word=0,overhead=1)[ties]"
+    lists = {"mine": {"q": {"a": 1.0, "b": 1.0, "c": 0.5}}}
+    scores = cf.evaluate({"q": {"a": 1, "b": 0}}, lists, rank, lengths={"a": 1, "b": 1, "c": 1})
+    assert scores.values.item() == pytest.approx(1.5)
 
 
 def test_a_trailtext_given_by_hand() -> None:
@@ -339,8 +368,8 @@ def test_lengths_do_not_change_other_measures_over_ties() -> None:
 
 
 def test_missing_lengths_are_an_error_that_says_what_to_give() -> None:
-    assert {name for name, kind in REGISTRY.items() if kind.needs == "lengths"} == {"TBG", "U"}
-    for name in ("TBG", "U", "TBG'", "D-U", "U-IA"):
+    assert {name for name, kind in REGISTRY.items() if kind.needs == "lengths"} == {"ESD", "TBG", "U"}
+    for name in ("ESD", "TBG", "U", "TBG'", "D-U", "U-IA"):
         with pytest.raises(UsageError, match=r"needs the lengths of documents: give lengths=, a file"):
             parse(name).of([{"a": 1}, {"a": 0}])
     assert U(F=0).of([0, 1]) == pytest.approx(1 - 400 / 132_000)  # only snippets are read

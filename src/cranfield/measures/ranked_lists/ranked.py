@@ -432,3 +432,29 @@ class RBPres(Measure):
         hits = lists.hits(self.k)
         known = (1.0 - self.p) * hits.sum(persistence(self.p, hits.rank))
         return np.maximum(1.0 - known, 0.0)  # rounding can take the sum above 1
+
+
+@measure
+class RBPmax(Measure):
+    r"""The greatest RBP that a list can have on the topic: all relevant documents first.
+
+    .. math:: (1 - p) \sum_{r=1}^{R} p^{r-1} = 1 - p^R
+
+    It is the same for every run: a topic with few relevant documents keeps RBP far below 1, the more so the larger `p`
+    is. With `@l`, R is at most l. Relevance is binary.
+    No relevant documents: 0.
+    Reference: Sakai 2014 §2.2, footnote 4
+
+    >>> RBPmax(p=0.5).of([0, 1], missed=[1])
+    0.75
+    """
+
+    p: Persistence = 0.8
+    rel: float = 1
+
+    top_down = True
+    properties = Properties(additive=True, better="neither")
+
+    def score(self, lists: Assessed) -> Array:
+        relevant = lists.num_rel(self.rel)
+        return np.asarray(1.0 - self.p ** (relevant if self.k is None else np.minimum(relevant, self.k)))

@@ -14,7 +14,7 @@ from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
-from cranfield.measures.declarations import NotNegative, Positive, Probability
+from cranfield.measures.declarations import NotNegative, Positive, Probability, Whole
 from cranfield.measures.gain import LINEAR, Gain, GainLike, total_gain
 from cranfield.types import Array
 
@@ -89,6 +89,53 @@ class TBG(_Reading):
         decay = np.exp2(-time / self.h)
         adds = np.where(relevant, self.click_rel * self.save_rel * decay, 0.0)
         return Terms(every, adds, 1.0, {"time": time, "decay": decay})
+
+
+@measure
+class ESD(_Reading):
+    r"""Expected search duration: the seconds that a reader needs to find the wanted number of relevant documents.
+
+    .. math:: \sum_{k \le r_w} T_S + p_{click}(k)\,(a\,L(k) + b)
+
+    Cooper's expected search length (`ESL`) in time, as Dunlop proposed; the paper was not at hand, so the times are
+    those of `TBG`: reading a summary takes `summary` seconds (T_S), and a document is opened with probability
+    `click_rel` or `click_non` and read at `per_word` (a) seconds a word and `overhead` (b). The search ends when the
+    `wanted`-th relevant document, at rank r_w, has been read. If a list has too few relevant documents, the duration is
+    undefined. `ESD[ties]` is the expectation over the orders of tied documents. Lower is better. Needs the lengths of
+    documents in words.
+    No relevant documents: undefined.
+    Reference: Dunlop, Time, Relevance and Interaction Modelling for Information Retrieval, SIGIR 1997, 206-213
+
+    >>> round(ESD(click_rel=1).of([0, 1], lengths=[1000, 500]), 3)
+    35.662
+    """
+
+    wanted: Whole = 1
+    click_rel: Probability = 0.64
+    click_non: Probability = 0.39
+    summary: NotNegative = 4.4
+    per_word: NotNegative = 0.018
+    overhead: NotNegative = 7.8
+    rel: float = 1
+
+    top_down = True
+    cutoff_kind = "none"
+    properties = Properties(better="lower", recall_free=True, diminishing=True, high=np.inf, lengths=True)
+    unit = "words"
+
+    def declares(self, default: Properties) -> Properties:
+        return default.replace(diminishing=self.wanted == 1)
+
+    def terms(self, lists: Assessed) -> Terms:
+        every = lists.every(None)
+        relevant = lists.counts(every.grade, self.rel)
+        found = every.running(relevant.astype(np.float64))
+        searching = every.previous(found, 0.0) < self.wanted
+        reading = self.per_word * self.text(lists, every) + self.overhead
+        spent = self.summary + np.where(relevant, self.click_rel, self.click_non) * reading
+        reached = every.sum(relevant.astype(np.float64)) >= self.wanted
+        adds = np.where(searching, spent, 0.0)
+        return Terms(every, adds, reached.astype(np.float64), {"time": every.running(adds)})
 
 
 @dataclass(frozen=True)
