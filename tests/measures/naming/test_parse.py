@@ -401,6 +401,8 @@ WRONG = {
     "utility_1,2": r"no measure 'utility_1'|expected the end",
     "gm_map": r"geometric mean of AP: compute AP and take the statistic \"gmean\"",
     "GMAP": r"geometric mean of AP: compute AP and take the statistic \"gmean\"",
+    "G_AveP": r"geometric mean of AP",
+    "S♯": r"answers to be read at once: see `cranfield answers one-click`",
     "URisk": r"take the statistic \"URisk\" against a baseline run",
     "TRisk": r"take the statistic \"TRisk\" against a baseline run",
     "GeoRisk": r"for several runs and take the statistic \"GeoRisk\"",
@@ -563,3 +565,9 @@ def test_a_name_imports_a_module_only_if_the_caller_allows_it(user_module: str, 
 
 def test_default_measures_are_measures() -> None:
     assert all(parse(str(measure)) == measure for measure in DEFAULT)
+
+
+def test_names_of_sakai_2014() -> None:
+    # Sakai 2014 §2.1 and after (21)
+    assert parse("E-measure") == parse("E")
+    assert parse("InducedAP") == parse("AP'")

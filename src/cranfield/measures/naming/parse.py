@@ -21,7 +21,7 @@ from cranfield.measures.gain import LINEAR, Gain
 from cranfield.measures.naming.spelling import find, names, not_a_measure, split_name, unknown
 from cranfield.measures.ranked_lists.counts import NumRelRet
 from cranfield.measures.ranked_lists.ncu import NCU
-from cranfield.measures.ranked_lists.ranked import AP11, RBP, IPrec, nDCG
+from cranfield.measures.ranked_lists.ranked import AP, AP11, RBP, IPrec, nDCG
 from cranfield.measures.ranked_lists.sets import Rprec
 from cranfield.measures.ranked_lists.trec import G, RelativeP, Rndcg, SetF, Utility, nDCGrel, rbp_resid
 from cranfield.measures.readers.cwl import CWLMeasure
@@ -49,8 +49,10 @@ TAKES_NUMBERS: dict[str, Callable[[list[float]], tuple[Measure, ...]]] = {
     "rbp": _with(RBP, 1),
     "rbp_resid": _with(rbp_resid, 1),
 }
-WITHOUT_PARAMETERS: dict[str, Measure] = {"11pt_avg": AP11(dialect="trec9"), "rbp": RBP(p=0.9)}
-"""Names with other defaults than the measure has here."""
+WITHOUT_PARAMETERS: dict[str, Measure] = {
+    "11pt_avg": AP11(dialect="trec9"), "rbp": RBP(p=0.9), "InducedAP": AP().view("condensed"),
+}  # fmt: skip
+"""Names with other defaults than the measure has here, or of a measure with a view."""
 
 LONGEST_FIRST = sorted((*TAKES_CUTOFFS, *TAKES_GAINS, *TAKES_NUMBERS), key=len, reverse=True)
 WITH_PARAMETERS = re.compile(rf"({'|'.join(LONGEST_FIRST)})[._](.+)", re.DOTALL)

@@ -155,7 +155,7 @@ def find(name: str) -> type[Measure] | None:
 
 NOT_MEASURES: dict[str, str] = {
     **dict.fromkeys(
-        ("gm_map", "GMAP", "GM-MAP", "gmap"),
+        ("gm_map", "GMAP", "GM-MAP", "gmap", "G_AveP"),
         'the geometric mean of AP: compute AP and take the statistic "gmean" of its scores',
     ),
     "gm_bpref": 'the geometric mean of bpref: compute bpref and take the statistic "gmean" of its scores',
@@ -189,7 +189,9 @@ NOT_MEASURES: dict[str, str] = {
                 "citation-precision", "citation-recall", "citation-F", "citation-precision-strict",
                 "citation-recall-strict", "supported", "uncited",
             )),
-            "one-click": ("answers to be read at once", ("S", "T", "S-flat", "T-flat", "S#")),
+            "one-click": ("answers to be read at once", (
+                "S", "T", "S-flat", "T-flat", "S#", "S♯", "S♭", "T♭", "S-measure", "T-measure",
+            )),
             "passages": ("passages", ("char-P", "char-R", "char-F", "char-bpref")),
             "verticals": ("result pages with several verticals", (
                 "page-DCG", "page-nDCG", "vertical-P", "vertical-R", "vertical-F",

@@ -139,6 +139,7 @@ class E(_Effectiveness):
     0.5
     """
 
+    aliases = ("E-measure",)
     top_down = True
     properties = Properties(additive=True, better="lower", scale="interval", step="length and relevant")
 
