@@ -13,7 +13,7 @@ from website.measure_pages import Entry
 
 GUIDES = {
     "Offline": {
-        "Files and rules": ("collections", "rules", "notation", "sample", "large_files", "cluster"),
+        "Files and rules": ("collections", "rules", "defaults", "notation", "sample", "large_files", "cluster"),
         "Score": ("fusion", "fairness", "several_collections", "plots", "report"),
         "Compare": ("compare", "organisers", "gate", "power"),
         "Measures under test": ("meta", "study"),

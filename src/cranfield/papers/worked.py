@@ -16,10 +16,9 @@ from typing import Annotated
 from cranfield import check
 from cranfield.declared.operation import about, operation
 from cranfield.notes import method_note
+from cranfield.papers.as_text import TEXTS
 from cranfield.record import Columns, Record, columns_of
 from cranfield.table import Column, Table, headings
-
-TEXTS = ("sakai2007", "sakai2013", "sakai2014", "course2015", "ferro2024")
 
 
 @dataclass(frozen=True)

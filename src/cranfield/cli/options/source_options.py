@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli.declare import MORE, READING, argument, flag, option
+from cranfield.cli.options.as_options import AsText
 from cranfield.cli.options.option_values import chosen, score_names
 from cranfield.cli.options.reading_options import Lists
 from cranfield.cli.options.recurring import measures, missing, scores
@@ -95,7 +96,7 @@ class Collection(Lists, Quiet):
         return make()
 
 
-class Source(Collection):
+class Source(AsText, Collection):
     """What is read: judgments and runs with measures, or files of scores."""
 
     measures: list[str] | None = measures()
@@ -121,7 +122,7 @@ class Source(Collection):
         if self.scores:
             files = self.scores
             return self.kept(lambda: read_score_files(files, wanted, self.missing))
-        return self.evaluate(chosen(wanted or [usual]), missing=self.missing, **more)
+        return self.evaluate(self.usual_as(chosen(wanted or [usual])), missing=self.missing, **more)
 
     def run_named(self, text: str, scores: Scores) -> str:
         """The name of a run that is given by its name or by its file."""
@@ -140,7 +141,7 @@ class Source(Collection):
 
     def read_interval_scores(self, usual: str = USUAL) -> Scores:
         """As `read_scores` from runs, on an interval scale."""
-        return self.interval_scores(chosen(self.measures or [usual]), self.missing)
+        return self.interval_scores(self.usual_as(chosen(self.measures or [usual])), self.missing)
 
     def read_scores_by_file(self, purpose: str) -> dict[str, Scores]:
         """The scores of each file of `--scores` under its name. `purpose` begins the message if there are too few."""

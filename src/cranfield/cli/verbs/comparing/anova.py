@@ -226,7 +226,7 @@ cranfield anova qrels.txt runs/*.run -m AP --transform arcsine --residuals fitte
         from cranfield.evaluation.shard_scores import shard_scores
 
         qrels, runs = self.read()
-        wanted = chosen(self.measures or [options.USUAL])
+        wanted = self.usual_as(chosen(self.measures or [options.USUAL]))
         with self.progress("reading") as progress:
             settings = self.join_options() | self.values("seed", "missing")
             parts = shard_scores(qrels, runs, wanted, shards, progress=progress, **settings)

@@ -96,7 +96,7 @@ class OtherTests(ByClass, SeveralCollections, options.BinaryGrades, options.Resc
     def _over_documents(self, resamples: int, per_topic: bool) -> None:
         from cranfield.comparison.document_sampling import document_bootstrap
 
-        (measure,) = chosen(self.measures or [options.USUAL])
+        (measure,) = self.usual_as(chosen(self.measures or [options.USUAL]))
         settings: dict[str, Any] = self.values("baseline", "alpha", "seed", "correction")
         settings["correction"] = settings["correction"] or "holm"
         with self.progress("resampling documents") as progress:
@@ -292,7 +292,7 @@ cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are th
         systems = read_run_table(self.systems, "system") if self.systems else None
         several = None
         if self.several:
-            wanted = chosen(self.measures or [options.USUAL])
+            wanted = self.usual_as(chosen(self.measures or [options.USUAL]))
             several = self.read_collections(wanted, missing=self.missing, threads=self.threads)
             several = replace(several, parts={n: self.rescaled(part) for n, part in several.parts.items()})
             scores = several.comparable(self.baseline)
@@ -322,7 +322,7 @@ cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are th
         data: Any = self.read_scores() if self.scores else self.assessed()
         settings = {**self.settings("compare_scales"), "resamples": self.resamples or 10_000}
         settings["tests"] = list(dict.fromkeys((self.test, *SCALE_TESTS[1:])))
-        measures = None if self.scores else chosen(self.measures or [options.USUAL])
+        measures = None if self.scores else self.usual_as(chosen(self.measures or [options.USUAL]))
         with self.progress("comparing") as progress:
             result = compare_scales(data, measures, **settings, progress=progress)
         if self.format == "json":

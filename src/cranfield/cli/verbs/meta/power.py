@@ -150,7 +150,7 @@ cranfield meta power qrels.txt runs/*.run -m D#-nDCG@10,P+Q#@10 --by types.txt -
         from cranfield.meta.stability.power_side_by_side import power_by_test, power_side_by_side
 
         if self.several:
-            measures = chosen(self.measures or [options.USUAL])
+            measures = self.usual_as(chosen(self.measures or [options.USUAL]))
             parts = self.read_collections(measures, missing=self.missing, threads=self.threads).parts
             kind = "collection"
         elif self._probabilities():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, MOST_PARTS, READING, RESULT, flag, option
 from cranfield.cli.options import engine_options
+from cranfield.cli.options.as_options import AsText
 from cranfield.cli.options.by_class import ByClass, joined
 from cranfield.cli.options.option_values import chosen, interval_level
 from cranfield.cli.options.source_options import SeveralCollections
@@ -29,7 +30,7 @@ ON_ENGINE = ("order", "ties", "precision", "memory")
 STATISTICS = ("mean", "gmean", "median", *RISKS, "area")
 
 
-class EvalVerb(ByClass, SeveralCollections, Printing):
+class EvalVerb(AsText, ByClass, SeveralCollections, Printing):
     """Score the results of search systems (runs) against judgments of which documents are relevant.
 
     The table has a row per run and a column per measure. Notes below the table say how documents were ordered, and
@@ -125,7 +126,7 @@ cranfield eval qrels.txt runs.parquet -m nDCG@10 --engine spark  # a table of ru
         self.level = interval_level(self.ci, self.level)
         if self.format == "trec" and (self.level or self.statistic != "mean"):
             raise UsageError("--format trec prints means only; leave out --ci and --statistic, or use another format")
-        self.measured = chosen(self.measures)
+        self.measured = self.usual_as(chosen(self.measures))
         self.sorted_by = chosen([self.sort]) if self.sort else []
         if len(self.sorted_by) > 1:
             raise UsageError(f"--sort names {len(self.sorted_by)} measures; give one")
