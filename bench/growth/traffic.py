@@ -59,7 +59,7 @@ def interleaved(folder: Path, size: int) -> None:
     """Lists with clicks of two runs, mixed with probabilities."""
     collection(folder)
     words = "interleave simulate qrels.txt runs/r00000.run runs/r00001.run --methods probabilistic"
-    command(folder, f"{words} --impressions {size} --log log.jsonl --quiet")
+    command(folder, f"{words} --impressions {size} --write-log log.jsonl --quiet")
 
 
 def outcomes(folder: Path, sizes: dict[str, int]) -> None:

@@ -106,9 +106,7 @@ ENTRIES: dict[str, list[Case] | str] = {
     "collection split": collections(f"{JUDGED} --folder parts", *ALL),
     "collection shard": collections(f"{JUDGED} --folder parts", *ALL),
     "collection design": [
-        grows(
-            "users", "--users {n} --systems a,b,c --topics topics.tsv", people.twelve_topics, (30, 30 << 16), **NUMBER
-        )
+        grows("users", "--users {n} --system a,b,c --topics topics.tsv", people.twelve_topics, (30, 30 << 16), **NUMBER)
     ],
     "labels agree": [
         grows("labels", "labels.csv", people.labels),
@@ -196,7 +194,7 @@ ENTRIES: dict[str, list[Case] | str] = {
     "meta power": collections(f"{JUDGED} -m AP -B 100", *ALL, runs=PAIRS),
     "meta swap": collections(f"{JUDGED} -m AP -B 100", *ALL, runs=PAIRS),
     "meta correlate": collections(f"{JUDGED} -m AP,nDCG", *ALL, runs=PAIRS),
-    "meta concord": collections(f"{JUDGED} -m AP,nDCG --gold P@5", *ALL, runs=PAIRS),
+    "meta concord": collections(f"{JUDGED} -m AP,nDCG --gold-measure P@5", *ALL, runs=PAIRS),
     "meta ranks": collections(JUDGED, *ALL),
     "meta loo": collections(JUDGED, *ALL, runs=WITHOUT_EACH),
     "meta robust": collections(f"{JUDGED} -m AP", *ALL),
@@ -285,7 +283,13 @@ ENTRIES: dict[str, list[Case] | str] = {
         )
     ],
     "clicks simulate": [
-        grows("sessions", "model.json bm25.run --sessions {n} -o out.csv", traffic.a_model, (1000, 1 << 22), **NUMBER)
+        grows(
+            "sessions",
+            "model.json bm25.run --simulated-sessions {n} -o out.csv",
+            traffic.a_model,
+            (1000, 1 << 22),
+            **NUMBER,
+        )
     ],
     "clicks judgments": [grows("sessions", "model.json -o out.qrels", traffic.model)],
     "trec_eval": collections("qrels.txt runs/r00000.run", "topics", "documents"),

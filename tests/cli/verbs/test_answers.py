@@ -165,7 +165,7 @@ def test_passages_and_verticals(cranfield: Cranfield) -> None:
         ("answers nuggets --assignments people.tsv --stemmer nltk", "--stemmer applies only to POURPRE"),
         (
             "answers nuggets --assignments people.tsv --model-summaries 3",
-            "--models applies only to pyramid and pyramid-modified",
+            "--model-summaries applies only to pyramid and pyramid-modified",
         ),
         (
             "answers nuggets --assignments people.tsv --against machine.tsv -m all",

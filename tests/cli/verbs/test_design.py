@@ -30,9 +30,9 @@ def test_a_row_per_user(topics, capsys):
                 "design",
                 "--users",
                 "4",
-                "--systems",
+                "--system",
                 "a",
-                "--systems",
+                "--system",
                 "b",
                 "--topics",
                 topics,
@@ -48,9 +48,9 @@ def test_a_row_per_user(topics, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--systems", "a"], "1 system, must be 2 or more"),
-        (["--systems", "a,b,c,d,e,f,g"], "6 topics for 7 systems"),
-        ([], "no systems; name two or more: --systems a,b,c"),
+        (["--system", "a"], "1 system, must be 2 or more"),
+        (["--system", "a,b,c,d,e,f,g"], "6 topics for 7 systems"),
+        ([], "no systems; name two or more: --system a,b,c"),
     ],
 )
 def test_what_is_missing(words, message, topics, capsys):

@@ -38,10 +38,10 @@ def test_the_table_is_that_of_files(cranfield: Cranfield, table: str) -> None:
     ("words", "message"),
     [
         (("--engine", "ducks"), "no engine 'ducks'; did you mean 'duckdb'?"),
-        (("--how", "sql"), "--how applies only to --engine"),
+        (("--joined-by", "sql"), "--joined-by applies only to --engine"),
         (("--engine", "duckdb", "--order", "file"), "the rows of a table have no order"),
         (("--engine", "duckdb", "--lengths", "x.tsv"), "--lengths does not apply to runs in tables"),
-        (("--engine", "duckdb", "--how", "core"), "how == 'core' needs Spark"),
+        (("--engine", "duckdb", "--joined-by", "core"), "--joined-by == 'core' needs Spark"),
     ],
 )
 def test_what_does_not_go_together(cranfield: Cranfield, table: str, words: tuple[str, ...], message: str) -> None:

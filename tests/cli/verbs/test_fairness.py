@@ -60,8 +60,10 @@ def test_draws_of_one_policy_are_evaluated_together(cranfield: Cranfield, files:
 
 def test_the_reader_can_be_chosen(cranfield: Cranfield, files: tuple[str, ...]) -> None:
     words = (*files, "--groups", "groups.txt", "-m", "exposure", "-f", "csv")
-    assert records(cranfield(*words, "--p", "0.9").out)["one", "south", "exposure"] == pytest.approx(0.9 + 0.81 / 2)
-    stopping = records(cranfield(*words, "--p", "1", "--stop", "0.5").out)
+    assert records(cranfield(*words, "--persistence", "0.9").out)["one", "south", "exposure"] == pytest.approx(
+        0.9 + 0.81 / 2
+    )
+    stopping = records(cranfield(*words, "--persistence", "1", "--stop", "0.5").out)
     assert stopping["one", "south", "exposure"] == pytest.approx(0.5 + 0.25 / 2)
     assert records(cranfield(*words, "--depth", "1").out)["one", "south", "exposure"] == 0
     trec = records(cranfield(*words, "--attention", "trec").out)
@@ -116,7 +118,7 @@ def test_documents_without_a_group_are_counted_and_named(cranfield: Cranfield, f
         ("--groups groups.txt -m EE-L --protected north", 2, "protected == ['north'] applies only to FA*IR, rKL, rND"),
         ("--groups groups.txt --step 1", 2, "step == 1, must be 2 or more"),
         ("--attention flat", 2, "kind == 'flat', must be one of"),
-        ("--attention log --p 0.5", 2, "--p 0.5 is for geometric attention"),
+        ("--attention log --persistence 0.5", 2, "--persistence 0.5 is for geometric attention"),
         ("--missing drop", 2, "missing == 'drop', must be one of"),
     ],
 )

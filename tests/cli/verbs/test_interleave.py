@@ -30,7 +30,7 @@ def test_make_writes_a_record_for_each_topic_and_the_same_again(cranfield: Cranf
 
 def test_make_prints_records_without_an_output(cranfield: Cranfield) -> None:
     result = cranfield(
-        "interleave", "make", *FILES[1:], "--method", "probabilistic(tau=1)", "--topics", "101", "--copies", "2"
+        "interleave", "make", *FILES[1:], "--method", "probabilistic(tau=1)", "--topic", "101", "--copies", "2"
     )
     records = [json.loads(line) for line in result.out.splitlines()]
     assert [record["query"] for record in records] == ["101", "101"]
@@ -40,7 +40,7 @@ def test_make_prints_records_without_an_output(cranfield: Cranfield) -> None:
 
 def test_a_simulated_log_is_analysed(cranfield: Cranfield, tmp_path: Path) -> None:
     log, plot = str(tmp_path / "log.jsonl"), str(tmp_path / "power.csv")
-    words = ["--methods", "team-draft", "--impressions", "600", "--log", log, "--users", "50", "--plot", plot]
+    words = ["--methods", "team-draft", "--impressions", "600", "--write-log", log, "--users", "50", "--plot", plot]
     simulated = cranfield("interleave", "simulate", *FILES, *words, "-f", "json", "--quiet")
     assert simulated.code == 0
     row = json.loads(simulated.out)["rows"][0]
@@ -88,8 +88,8 @@ def test_power_by_hand(cranfield: Cranfield) -> None:
             ["simulate", *FILES, "--methods", "team-daft"],
             "no method of interleaving 'team-daft'; did you mean 'team-draft'?",
         ),
-        (["simulate", *FILES, "--clicks", "perfekt"], "no user 'perfekt'; did you mean 'perfect'?"),
-        (["simulate", *FILES, "--log", "x.jsonl"], "--log writes one experiment"),
+        (["simulate", *FILES, "--user", "perfekt"], "no user 'perfekt'; did you mean 'perfect'?"),
+        (["simulate", *FILES, "--write-log", "x.jsonl"], "--write-log writes one experiment"),
         (["make", *FILES[1:2]], "1 list, interleaving needs two or more"),
         (["make", *FILES[1:], "--length", "0"], "--length == 0, must be a whole number"),
         (["make", *FILES[1:], *FILES[1:], "--method", "balanced"], "4 lists, but it takes two"),
@@ -118,7 +118,7 @@ def test_a_log_without_clicks_points_to_the_option(cranfield: Cranfield, tmp_pat
 def test_clicks_users_and_queries_come_from_a_log_of_live_traffic(cranfield: Cranfield, tmp_path: Path) -> None:
     """Three lists; clicks on the first document of each, by two users."""
     lists = str(tmp_path / "lists.jsonl")
-    cranfield("interleave", "make", *FILES[1:], "--topics", "101,102,103", "-o", lists)
+    cranfield("interleave", "make", *FILES[1:], "--topic", "101,102,103", "-o", lists)
     shown = [json.loads(line)["shown"] for line in Path(lists).read_text().splitlines()]
     queries = [
         {"query_id": f"i{n}", "user_id": f"u{n % 2}", "timestamp": f"2026-01-0{n}T10:00Z", "user_query": f"words {n}",
@@ -143,7 +143,7 @@ def test_clicks_users_and_queries_come_from_a_log_of_live_traffic(cranfield: Cra
 
 def test_old_clicks_are_used_for_new_runs(cranfield: Cranfield, tmp_path: Path) -> None:
     log, old = str(tmp_path / "log.jsonl"), [word for run in FILES[1:] for word in ("--old", run)]
-    words = ["--methods", "probabilistic(tau=1)", "--impressions", "200", "--log", log, "--users", "20"]
+    words = ["--methods", "probabilistic(tau=1)", "--impressions", "200", "--write-log", log, "--users", "20"]
     assert cranfield("interleave", "simulate", *FILES, *words, "--quiet").code == 0
     # the old runs again: every weight is 1, and the difference is that of the log itself
     again = json.loads(cranfield("interleave", "reuse", log, *FILES[1:], *old, "-f", "json", "--quiet").out)
@@ -176,7 +176,7 @@ def test_old_clicks_are_used_for_new_runs(cranfield: Cranfield, tmp_path: Path) 
 def test_lists_that_were_not_mixed_are_not_used_again(cranfield: Cranfield, tmp_path: Path) -> None:
     log = str(tmp_path / "log.jsonl")
     old = [word for run in FILES[1:] for word in ("--old", run)]
-    make = ["interleave", "make", *FILES[1:], "--topics", "101", "-o", log, "--quiet"]
+    make = ["interleave", "make", *FILES[1:], "--topic", "101", "-o", log, "--quiet"]
     empty = tmp_path / "clicks.csv"
     empty.write_text("query_id,doc\n")
     reuse = ["interleave", "reuse", log, *FILES[1:], "--clicks", str(empty)]

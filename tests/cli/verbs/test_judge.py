@@ -74,7 +74,7 @@ def test_the_database_alone_is_enough_the_next_time(files: Path) -> None:
 def test_the_command_line_sets_how_documents_are_handed_out() -> None:
     from cranfield.cli.verbs.judge.serve import ServeVerb
 
-    given = {"budget": 500, "per_topic": 30, "share": "adaptive", "order": "pool"}
+    given = {"budget": 500, "most_per_topic": 30, "share": "adaptive", "order": "pool"}
     settings = ServeVerb(database="judgments.db", **given).settings("prepare")
     assert {name: settings[name] for name in given} == given
 
@@ -121,7 +121,7 @@ def test_lists_of_runs_are_compared_in_pairs(files: Path) -> None:
         ({"pool": None}, "has no documents to judge; add a pool"),
         ({"pool": "wide.tsv"}, "the pool has 1 topic without a text: 9"),
         ({"overlap": 0}, "overlap == 0"),
-        ({"per_topic": 0}, "per_topic == 0"),
+        ({"most_per_topic": 0}, "most_per_topic == 0"),
         ({"budget": 1, "overlap": 2}, "budget == 1, must be at least the overlap, 2"),
         ({"share": "first"}, "share == 'first', must be one of 'equal', 'adaptive'"),
         ({"order": "rank"}, "order == 'rank', must be one of 'own', 'pool'"),

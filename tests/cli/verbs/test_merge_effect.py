@@ -86,8 +86,8 @@ def test_ranks_are_drawn(cranfield: Cranfield, files: tuple[str, list[str], str]
 @pytest.mark.parametrize(
     ("verb", "words", "message"),
     [
-        ("labels aware", ("--weights", "fro"), "no kind of weights or file 'fro'"),
-        ("labels aware", ("--rates", "x"), "--rates x: expected numbers"),
+        ("labels aware", ("--weighting", "fro"), "no kind of weights or file 'fro'"),
+        ("labels aware", ("--relevant-rates", "x"), "--relevant-rates x: expected numbers"),
         ("labels effect", ("--methods", "best"), "no method 'best'"),
         ("labels effect", ("--scales", "0/9"), "is not among the labels"),
     ],

@@ -21,7 +21,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def test_json_has_the_numbers_of_python(cranfield: Cranfield, log: Path) -> None:
-    words = ("-n", "1,1,1", "--shares", "1/4,1/2", "--seed", "3", "--near", "words", "--draw", "volume")
+    words = ("-n", "1,1,1", "--strata-ends", "1/4,1/2", "--seed", "3", "--near", "words", "--sampling", "volume")
     rows = json.loads(cranfield("collection", "sample-topics", str(log), *words, "-f", "json").out)["rows"]
     sample = sample_topics(log, [1, 1, 1], shares=[0.25, 0.5], seed=3, stem=False, edits=False, draw="volume")
     assert [row["query"] for row in rows] == list(sample.texts)
@@ -36,9 +36,9 @@ def test_topics_and_classes_are_written(cranfield: Cranfield, log: Path, tmp_pat
         str(log),
         "-n",
         "3",
-        "--topics",
+        "--write-topics",
         str(topics),
-        "--classes",
+        "--write-classes",
         str(classes),
         "--first",
         "401",
@@ -59,10 +59,10 @@ def test_strata_and_dropped_queries_are_shown(cranfield: Cranfield, log: Path) -
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("-n", "0"), "--number 0: expected whole numbers from 1 on"),
+        (("-n", "0"), "--size 0: expected whole numbers from 1 on"),
         (("--near", "sound"), "--near sound: 'sound' is not one of words, stems, edits, none"),
-        (("--shares", "half"), "--shares half: expected numbers or fractions"),
-        (("--users", "9"), "no query is left"),
+        (("--strata-ends", "half"), "--strata-ends half: expected numbers or fractions"),
+        (("--least-users", "9"), "no query is left"),
         (("--normalise", "accents"), "'accents' is not one of unicode, case, punctuation, none"),
         (("--jaccard", "0"), "--jaccard == 0.0, must be above 0 and at most 1"),
         (("--since", "2026"), "has no column for the time"),

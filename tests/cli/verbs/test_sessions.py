@@ -90,7 +90,7 @@ def test_paths_of_any_measure(cranfield: Cranfield) -> None:
     ("line", "message"),
     [
         ("qrels.txt mine.jsonl -m sU", "--lengths FILE"),
-        ("qrels.txt mine.jsonl --click-gain 1", "--click-gain applies only to --gains clicks"),
+        ("qrels.txt mine.jsonl --click-gain 1", "--click-gain applies only to --gains-from clicks"),
         ("qrels.txt mine.jsonl --plot x.svg", "give --explain SESSION and -m sU"),
         ("qrels.txt mine.jsonl --samples 5", "--samples applies only to --paths"),
         ("qrels.txt mine.jsonl --write x -m sDCG", "--write does not score"),

@@ -98,7 +98,7 @@ def test_the_demo_is_the_same_for_the_same_seed(cranfield: Cranfield, tmp_path: 
     ("words", "message"),
     [
         (["--users", "0"], "--users == 0, must be a whole number, 1 or more"),
-        (["--effect", "2"], "--effect == 2.0, must be between 0 and 1"),
+        (["--advantage", "2"], "--advantage == 2.0, must be between 0 and 1"),
         (["--arms", "A,A"], "must be different names, one or more"),
     ],
 )

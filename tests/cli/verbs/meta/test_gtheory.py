@@ -69,7 +69,7 @@ def test_the_figure_is_drawn(cranfield: Cranfield, shards: list[str], tmp_path: 
     ("words", "message"),
     [
         (["--size", "0,5"], "--size 0,5: expected whole numbers"),
-        (["--target", "1.5"], "target == 1.5"),
+        (["--wanted-coefficient", "1.5"], "--wanted-coefficient == 1.5"),
         (["--facet", "shard"], "--facet needs a file of scores for each level"),
         (["--drop", "2"], "drop == 2.0"),
     ],

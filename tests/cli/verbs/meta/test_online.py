@@ -30,7 +30,9 @@ def test_a_figure_is_drawn(cranfield: Cranfield, tmp_path: Path) -> None:
     assert "<svg" in figure.read_text()
 
 
-@pytest.mark.parametrize("option", [("--user", "informational"), ("--simulated-queries", "7"), ("--metric", "clicks")])
+@pytest.mark.parametrize(
+    "option", [("--user", "informational"), ("--simulated-queries", "7"), ("--simulated-metric", "clicks")]
+)
 def test_options_of_the_simulation_need_it(cranfield: Cranfield, option: tuple[str, str]) -> None:
     done = cranfield("meta", "online", "--sample", "--outcomes", "none.tsv", *option)
     assert done.code == 2

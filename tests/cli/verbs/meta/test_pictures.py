@@ -33,8 +33,8 @@ ALL = ["qrels", "x.run", "y.run", "z.run"]
 @pytest.mark.parametrize(
     ("words", "columns"),
     [
-        (["concord", *ALL, "-m", "R@3,RR", "--gold", "P@1"], ["row", "column", "value"]),
-        (["concord", *ALL, "-m", "R@3,RR", "--gold", "P@1,P@2", "-f", "json"], ["row", "column", "value"]),
+        (["concord", *ALL, "-m", "R@3,RR", "--gold-measure", "P@1"], ["row", "column", "value"]),
+        (["concord", *ALL, "-m", "R@3,RR", "--gold-measure", "P@1,P@2", "-f", "json"], ["row", "column", "value"]),
         (
             ["concord", *ALL, "-m", "AP,RR", "--preferences", "judged.csv", "-B", "0"],
             ["measure", "agreement", "low", "high"],

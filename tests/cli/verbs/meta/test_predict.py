@@ -27,7 +27,7 @@ def predictors(tmp_path: Path, collection: Sample) -> Path:
 
 
 def test_json_has_the_numbers_of_python(cranfield: Cranfield, collection: Sample, predictors: Path) -> None:
-    words = ("-m", "AP", "-p", str(predictors), "-B", "20", "--seed", "3", "-f", "json", "--quiet")
+    words = ("-m", "AP", "--predictors", str(predictors), "-B", "20", "--seed", "3", "-f", "json", "--quiet")
     done = cranfield("meta", "predict", collection.qrels, collection.runs[0], *words)
     scores = cf.evaluate(collection.qrels, list(collection.runs)[:1], ["AP"])
     expected = prediction_quality(scores, str(predictors), resamples=20, seed=3)

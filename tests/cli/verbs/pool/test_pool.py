@@ -46,7 +46,7 @@ def test_a_file_gets_the_pool_and_the_terminal_its_size(cranfield: Cranfield) ->
 
 @pytest.mark.parametrize("method", POLICIES)
 def test_every_method_makes_a_pool(cranfield: Cranfield, method: str) -> None:
-    done = cranfield("pool", "x.run", "y.run", "--method", method, "--per-topic", "2", "-o", "pool.tsv")
+    done = cranfield("pool", "x.run", "y.run", "--method", method, "--most-per-topic", "2", "-o", "pool.tsv")
     assert done.code == 0, done.err
     pool = Pool.read("pool.tsv")
     assert pool.is_sample == POLICIES[method].samples
@@ -130,7 +130,7 @@ BAD = [
     (("pool", "nothing.run"), 1, "nothing.run: no such file"),
     (("pool", "x.run", "--depth", "0"), 2, "--depth == 0, must be a whole number, 1 or more"),
     (("pool", "x.run", "--budget", "0"), 2, "--budget == 0, must be a whole number, 1 or more"),
-    (("pool", "x.run", "--per-topic", "0"), 2, "--per-topic == 0"),
+    (("pool", "x.run", "--most-per-topic", "0"), 2, "--most-per-topic == 0"),
     (("pool", "x.run", "--method", "hegde"), 2, "no method 'hegde'; did you mean 'hedge'?"),
     (("pool", "x.run", "--method", "rbp(q=1)"), 2, "rbp: no parameter 'q'; there are 'p'"),
     (("pool", "x.run", "--method", "rrf", "--batch", "3"), 2, "applies only to adaptive methods"),
@@ -142,9 +142,13 @@ BAD = [
         "the shares of strata say how many documents are drawn, so that a budget has no effect",
     ),
     (("pool", "x.run", "--strata-ranks", "10"), 2, "strata apply only to the method stratified"),
-    (("pool", "x.run", "--method", "mm", "--least-probability", "2"), 2, "least == 2.0, must be between 0 and 1"),
+    (
+        ("pool", "x.run", "--method", "mm", "--least-probability", "2"),
+        2,
+        "--least-probability == 2.0, must be between 0 and 1",
+    ),
     (("pool", "x.run", "--method", "mm", "--seed", "-1"), 2, "seed == -1, must be a whole number, 0 or more"),
-    (("pool", "x.run", "--topics", "9"), 2, "no run has any of the topics 9"),
+    (("pool", "x.run", "--topic", "9"), 2, "no run has any of the topics 9"),
     (("pool", "qrels.txt"), 1, "these are judgments, expected a run"),
     (("pool", "x.run", "--judged", "y.run"), 1, "this is a run, expected judgments"),
     (("pool", "join", "x.run", "qrels.txt"), 1, "x.run:1: no column for the topic among 1, Q0"),
@@ -167,8 +171,8 @@ def test_bad_input_is_a_clear_error(cranfield: Cranfield, words: tuple[str, ...]
 
 NOTED = [
     (("pool", "x.run", "y.run", "--budget", "99"), "the budget is 99, but the lists have 7 documents: all are"),
-    (("pool", "x.run", "y.run", "--per-topic", "4"), "1 topic has fewer documents than the 4 per topic: 2"),
-    (("pool", "x.run", "y.run", "--topics", "1,7"), "1 topic is in no run: 7"),
+    (("pool", "x.run", "y.run", "--most-per-topic", "4"), "1 topic has fewer documents than the 4 per topic: 2"),
+    (("pool", "x.run", "y.run", "--topic", "1,7"), "1 topic is in no run: 7"),
     (("pool", "x.run", "y.run", "--budget", "1"), "the budget is 1, fewer than the 2 topics: some topics have no"),
     (("pool", "x.run", "y.run", "--method", "mm", "--budget", "5", "--batch", "1"), "the budget leaves 3 for later"),
     (
@@ -190,7 +194,7 @@ def test_what_is_odd_is_counted(cranfield: Cranfield, words: tuple[str, ...], no
 def test_a_file_of_topics_may_have_ids_with_blanks(cranfield: Cranfield) -> None:
     Path("blank.tsv").write_text("topic\tdoc\tscore\trun\na b\td 1\t2\tx\na\td2\t1\tx\n")
     Path("topics.tsv").write_text("a b\twhat is asked\n")
-    done = cranfield("pool", "blank.tsv", "--topics", "topics.tsv")
+    done = cranfield("pool", "blank.tsv", "--topic", "topics.tsv")
     assert [line.split("\t")[:2] for line in done.out.splitlines()[1:]] == [["a b", "d 1"]]
 
 

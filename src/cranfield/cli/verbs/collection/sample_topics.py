@@ -70,7 +70,7 @@ cranfield collection sample-topics log.csv -n 50 --strata-names all --sampling v
     since: str | None = option("--since DATE", "Only queries from this time on, such as 2026-01-31.", group=READING)
     until: str | None = option("--until DATE", "Only queries before this time.", group=READING)
     encoding: str = option(
-        "--encoding NAME", "The encoding of the log.", default="utf-8", group=READING, solves="encoding="
+        "--encoding NAME", "The encoding of the log.", default="utf-8", group=READING, solves="(?:encoding=|iconv )"
     )
     first: int = option("--first N", "The number of the first topic.", default=1, group=RESULT)
     prefix: str = option("--prefix TEXT", "Text before the number of a topic.", default="", group=RESULT)

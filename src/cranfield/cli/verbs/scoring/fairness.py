@@ -134,7 +134,9 @@ cranfield fairness qrels.txt bm25.run --groups regions.tsv --format csv -o fairn
         from cranfield.fairness import Attention
 
         if self.p is not None and self.attention not in (None, "geometric"):
-            raise UsageError(f"--p {self.p:g} is for geometric attention, not for {self.attention!r}; leave it out")
+            raise UsageError(
+                f"--persistence {self.p:g} is for geometric attention, not for {self.attention!r}; leave it out"
+            )
         settings = {"kind": self.attention, "p": self.p, "stop": self.stop}
         settings = {name: value for name, value in settings.items() if value is not None}
         return Attention(**settings) if settings else None  # type: ignore[arg-type]
