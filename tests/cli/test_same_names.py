@@ -44,7 +44,6 @@ LONGER = {
     "log preferences --preference-rule": "rules",
     "log demo --advantage": "effect",
     "log demo --needs": "topics",
-    "ab power --exposure": "traffic",
     "interleave power --tied": "ties",
     "clicks fit --by-counting": "exact",
     "clicks fit --counted-clicks": "clicks",

@@ -56,7 +56,7 @@ def test_days_count_the_users_seen_so_far_and_what_they_did() -> None:
     rng = np.random.default_rng(0)
     rows = [(f"u{u}", day, rng.exponential()) for u in range(120) for day in range(9) if rng.random() < 0.3]
     frame = pd.DataFrame(rows, columns=["user", "day", "revenue"])
-    result = ab_power(frame, "revenue", unit="user", day="day", effect=0.2, traffic=0.5)
+    result = ab_power(frame, "revenue", unit="user", day="day", effect=0.2, exposure=0.5)
     assert result.days.tolist() == list(range(1, 10))
     for days in (1, 4, 9):
         totals = frame[frame["day"] < days].groupby("user")["revenue"].sum()
@@ -66,7 +66,7 @@ def test_days_count_the_users_seen_so_far_and_what_they_did() -> None:
     enough = [d for d, r in zip(result.days, result.relative, strict=True) if r <= 0.2]
     assert not enough
     assert "9 days of past traffic have too few" in result.answers()[0]
-    easy = ab_power(frame, "revenue", unit="user", day="day", effect=float(result.relative[2]) * 1.001, traffic=0.5)
+    easy = ab_power(frame, "revenue", unit="user", day="day", effect=float(result.relative[2]) * 1.001, exposure=0.5)
     assert "is found after 3 days; run 1 week, so that each day of the week counts alike" in easy.answers()[0]
 
 
@@ -88,8 +88,8 @@ def test_wrong_designs_are_refused() -> None:
         ab_power(frame, "p90(latency)")
     with pytest.raises(UsageError, match="days need unit="):
         ab_power(frame, "revenue", day="country")
-    with pytest.raises(UsageError, match="traffic == 0, must be above 0 and at most 1"):
-        ab_power(frame, "revenue", traffic=0)
+    with pytest.raises(UsageError, match="exposure == 0, must be above 0 and at most 1"):
+        ab_power(frame, "revenue", exposure=0)
     with pytest.raises(UsageError, match="two or more numbers, the control first"):
         ab_power(frame, "revenue", shares=[1])
     with pytest.raises(UsageError, match="effect == 0, must be"):

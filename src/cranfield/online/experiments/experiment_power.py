@@ -230,7 +230,7 @@ def ab_power(
             spelled="--users N",
         ),
     ] = None,
-    traffic: Annotated[
+    exposure: Annotated[
         float, about("The share of users that take part.", above=0, most=1, spelled="--exposure SHARE")
     ] = 1.0,
     shares: Sequence[float] = (1.0, 1.0),
@@ -268,7 +268,7 @@ def ab_power(
         sets = {str(metric): needed_columns(metric, adjusting[metric]) for metric in parsed}
         check_columns(frame, [unit] if unit else [], [name for columns in sets.values() for name in columns])
         windows = _windows(opened, frame, parsed, sets, unit, day)
-    return _result(parsed, adjusting, windows, counts, traffic, effect, design)
+    return _result(parsed, adjusting, windows, counts, exposure, effect, design)
 
 
 def _windows(
@@ -305,12 +305,12 @@ def _result(
     covariates: dict[Metric, tuple[MomentMetric, ...]],
     windows: Sequence[tuple[int, dict[str, Moments]]],
     counts: Sequence[int],
-    traffic: float,
+    exposure: float,
     effect: float | None,
     design: Design,
 ) -> ABPower:
     rows: list[tuple[str, int, int, float, float, float, float, float, float]] = []
-    remarks = [f"{traffic:.0%} of the users take part"] if traffic < 1 else []
+    remarks = [f"{exposure:.0%} of the users take part"] if exposure < 1 else []
     for metric in metrics:
         for days, moments in windows:
             own = moments[str(metric)]
@@ -320,9 +320,9 @@ def _result(
             needed = math.nan
             if effect is not None and mean and sd:
                 needed = float(users_needed(effect * abs(mean), sd, design))
-            sizes = counts if counts and not days else [round(n * traffic)]
+            sizes = counts if counts and not days else [round(n * exposure)]
             if not days and not counts:
-                sizes = [round(n * traffic * multiple) for multiple in MULTIPLES]
+                sizes = [round(n * exposure * multiple) for multiple in MULTIPLES]
             for size in sizes:
                 least = detectable(sd, size, design)
                 relative = least / abs(mean) if mean else math.nan

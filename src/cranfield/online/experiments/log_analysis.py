@@ -144,7 +144,7 @@ def power_from_log(
 
     by_day: a row for each number of days; only for measures that are sums over queries or sessions, because a user
         who comes on two days is one user.
-    options: those of `ab_power` (effect, users, traffic, shares, alpha, power).
+    options: those of `ab_power` (effect, users, exposure, shares, alpha, power).
     """
     _refuse("power_from_log", options, ("unit", "day", "covariates", "engine"))
     check_timezone(timezone)
