@@ -150,7 +150,7 @@ class ByClass(Collection, SplitByClass):
 
         def make() -> Experiment:
             qrels, runs = self.read_whole()
-            return Experiment(qrels, self.read_runs(runs))
+            return Experiment(qrels, self.read_runs(runs) if isinstance(runs, list) else runs)
 
         return self.part(make)
 

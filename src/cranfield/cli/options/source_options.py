@@ -55,7 +55,7 @@ class Collection(Lists, Quiet):
         """The judgments, and the runs: files, or with `--by` the runs on the topics of a class."""
         return self.read_whole()
 
-    def read_whole(self) -> tuple[Qrels, list[str]]:
+    def read_whole(self) -> tuple[Qrels, Any]:
         """The judgments, and the files of runs."""
         qrels, runs = self.files()
         return self.read_qrels(qrels), runs

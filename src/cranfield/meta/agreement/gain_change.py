@@ -83,7 +83,7 @@ def change_gains(
     for measure in chosen:
         if "gain" not in measure.parameters():
             raise UsageError(f"change_gains: {measure} has no gains; choose a measure such as nDCG or Q")
-    named = _named_gains(gains, lists)
+    named = named_gains(gains, lists.judged.grade)
     values, low, high = np.full((3, len(chosen), len(named)), np.nan)
     notes: dict[str, None] = {}
     for i, measure in enumerate(chosen):
@@ -104,10 +104,15 @@ def _scores(lists: Assessed, measure: Measure, gains: Mapping[str, Gain], missin
     return Scores(names, first.runs, first.topics, values, first.missing, first.missing_rule, first.notes)
 
 
-def _named_gains(gains: Iterable[str] | Mapping[str, Any], lists: Assessed) -> dict[str, Gain]:
+def named_gains(gains: Iterable[str] | Mapping[str, Any], judged: Array) -> dict[str, Gain]:
+    """The gains by name. Texts such as `10:5:1` are for the grades above 0 that are judged, best first.
+
+    >>> {name: str(gain) for name, gain in named_gains(["10:1"], np.array([0, 1, 2, 1])).items()}
+    {'10:1': '{1:1,2:10}'}
+    """
     if isinstance(gains, Mapping):
         return {str(name): Gain.of(gain) for name, gain in gains.items()}
-    grades = np.unique(lists.judged.grade[lists.judged.grade > 0])[::-1]
+    grades = np.unique(judged[judged > 0])[::-1]
     named: dict[str, Gain] = {}
     for text in gains:
         try:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from cranfield.cli import options
 from cranfield.cli.declare import RESULT, flag, option
-from cranfield.cli.options.by_class import ByClass
+from cranfield.cli.options.chosen_runs import TopRuns
 from cranfield.cli.options.option_values import score_names
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
@@ -15,7 +15,7 @@ MEASURES = "AP,Q,nDCG@10,RR"
 
 
 class ConcordVerb(
-    ByClass,
+    TopRuns,
     options.Source,
     Plotting,
     of="meta.agreement.concordance:predictive_power meta.agreement.concordance:concord",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cranfield.cli import options
 from cranfield.cli.declare import RESULT, flag, option
-from cranfield.cli.options.by_class import ByClass
+from cranfield.cli.options.chosen_runs import TopRuns
 from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
@@ -14,7 +14,7 @@ MEASURES = "AP,Q,nDCG@10,RR,P@10"
 
 
 class CorrelateVerb(
-    ByClass, options.Source, Plotting, of="meta.agreement.correlation:correlate meta.agreement.gain_change:change_gains"
+    TopRuns, options.Source, Plotting, of="meta.agreement.correlation:correlate meta.agreement.gain_change:change_gains"
 ):
     """Show how alike measures rank the runs: rank correlations of all pairs of measures, with intervals over topics.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, RESULT, flag, option
-from cranfield.cli.options.by_class import ByClass
+from cranfield.cli.options.chosen_runs import Compared
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cranfield.table import Table
 
 
-class GtheoryVerb(ByClass, options.Source, Plotting, of="meta.stability.generalisability:g_studies"):
+class GtheoryVerb(Compared, Plotting, of="meta.stability.generalisability:g_studies"):
     """Show what systems, topics and both together add to the variance of scores, and how reliable an evaluation is.
 
     Eρ² is how well differences between systems generalise to other topics, Φ how well scores do; both are at most 1.

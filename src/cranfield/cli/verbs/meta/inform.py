@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from cranfield.cli import options
 from cranfield.cli.declare import RESULT, flag, option
-from cranfield.cli.options.by_class import ByClass
+from cranfield.cli.options.chosen_runs import TopRuns
 from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
 
 MEASURES = "AP,Rprec,P@10"
 
 
-class InformVerb(ByClass, Plotting, of="meta.stability.informativeness:informativeness"):
+class InformVerb(TopRuns, Plotting, of="meta.stability.informativeness:informativeness"):
     """Show how much a score says about its list (informativeness; Aslam, Yilmaz & Pavlu, SIGIR 2005).
 
     From the score alone, the most random list with this score is inferred, and its precision-recall curve is compared

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, option
-from cranfield.cli.options.by_class import ByClass
+from cranfield.cli.options.chosen_runs import TopRuns
 from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cranfield.meta.judgments.leave_out import LeftOut
 
 
-class LooVerb(ByClass, Plotting, of="meta.judgments.leave_out:leave_one_out"):
+class LooVerb(TopRuns, Plotting, of="meta.judgments.leave_out:leave_one_out"):
     """Show how scores and ranks change if one run, or one team, had not contributed to the judgments.
 
     The documents that only this run or team found become unjudged. If scores, ranks and the ranking of all runs

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cranfield.cli import options
-from cranfield.cli.options.by_class import ByClass
+from cranfield.cli.options.chosen_runs import Compared
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
 
-class MeaningfulVerb(ByClass, options.BinaryGrades, Printing, of="meta.scale.meaningfulness:meaningfulness"):
+class MeaningfulVerb(Compared, options.BinaryGrades, Printing, of="meta.scale.meaningfulness:meaningfulness"):
     """Show which statements about runs survive every transformation of the scores that their scale permits.
 
     A statement is meaningful if it stays true when scores are replaced by others on the same scale. Most measures are

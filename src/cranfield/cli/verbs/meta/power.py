@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.declare import MOST_RESAMPLES, flag, option
-from cranfield.cli.options.by_class import ByClass
+from cranfield.cli.options.chosen_runs import Compared
 from cranfield.cli.options.option_values import chosen
 from cranfield.cli.options.recurring import TESTS
 from cranfield.cli.options.source_options import SeveralCollections
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from cranfield.table import Table
 
 
-class PowerVerb(
-    ByClass, SeveralCollections, options.Source, Plotting, of="meta.stability.discrimination:discriminative_power"
-):
+class PowerVerb(Compared, SeveralCollections, Plotting, of="meta.stability.discrimination:discriminative_power"):
     """Show the discriminative power: the share of pairs of runs that a measure finds significantly different.
 
     Also shown is the difference between two means that a significant result needs. A measure of high discriminative
@@ -91,6 +89,8 @@ cranfield meta power qrels.txt runs/*.run -m D#-nDCG@10,P+Q#@10 --by types.txt -
         for test in self._tests():
             if self.statistic == "mean":
                 TESTS_OF_PAIRS.find(test)
+        if self.other_gains is not None and self.several:
+            raise UsageError("--gains is for one collection; name measures with their gains: -m 'Q(gain={1:1,2:5})'")
         if self.one_table and self.by is None:
             raise UsageError("--one-table shows the classes of --by side by side; add --by FILE")
         ways = [name for name, several in self._several().items() if several]
@@ -150,9 +150,7 @@ cranfield meta power qrels.txt runs/*.run -m D#-nDCG@10,P+Q#@10 --by types.txt -
         from cranfield.meta.stability.power_side_by_side import power_by_test, power_side_by_side
 
         if self.several:
-            measures = self.usual_as(chosen(self.measures or [options.USUAL]))
-            parts = self.read_collections(measures, missing=self.missing, threads=self.threads).parts
-            kind = "collection"
+            parts, kind = self._by_collection(), "collection"
         elif self._probabilities():
             parts, kind = self._by_probabilities(), "probabilities"
         elif self.one_table:
@@ -167,6 +165,19 @@ cranfield meta power qrels.txt runs/*.run -m D#-nDCG@10,P+Q#@10 --by types.txt -
                     threads=self.threads, progress=progress, **settings,
                 )  # fmt: skip
         return power_side_by_side({name: self._power(scores) for name, scores in parts.items()}, kind, self.seed)
+
+    def _by_collection(self) -> dict[str, Scores]:
+        """The scores on each collection, with `--top` those of its best runs."""
+        from cranfield.scores.best_runs import best_runs
+
+        measures = self.usual_as(chosen(self.measures or [options.USUAL]))
+        by = chosen([self.top_by])[0]
+        wanted = measures if self.top is None else list(dict.fromkeys([*measures, by]))
+        parts = self.read_collections(wanted, missing=self.missing, threads=self.threads).parts
+        if self.top is None:
+            return dict(parts)
+        best = {name: best_runs(scores, self.top, str(by)) for name, scores in parts.items()}
+        return {name: scores.select(measures=measures, runs=best[name]) for name, scores in parts.items()}
 
     def _by_probabilities(self) -> dict[str, Scores]:
         """The scores with each of the probabilities of intents."""

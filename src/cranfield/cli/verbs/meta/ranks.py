@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from cranfield.cli.declare import RESULT, flag
-from cranfield.cli.options.by_class import ByClass
+from cranfield.cli.options.chosen_runs import TopRuns
 from cranfield.cli.printing import Printing
 
 
-class RanksVerb(ByClass, Printing, of="meta.agreement.preferred_rank:preferred_ranks"):
+class RanksVerb(TopRuns, Printing, of="meta.agreement.preferred_rank:preferred_ranks"):
     """Print the ranks of the first relevant document (r1) and of the first one with the highest grade (rp).
 
     RR, O and NWRR stop at r1, P-measure and P+ at rp. For each topic, the table gives the largest rp of any run, and

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from cranfield.cli import options
 from cranfield.cli.declare import option
-from cranfield.cli.options.by_class import ByClass
+from cranfield.cli.options.chosen_runs import TopRuns
 from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
 
-class RobustVerb(ByClass, options.Source, Plotting, of="meta.judgments.robustness:robustness"):
+class RobustVerb(TopRuns, options.Source, Plotting, of="meta.judgments.robustness:robustness"):
     """Remove judgments or topics, or change grades, and show how scores and the ranking of runs change.
 
     random drops judgments at random, depth keeps those of a shallower pool, flips moves grades to the next one,

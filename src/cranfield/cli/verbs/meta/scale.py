@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.options.by_class import ByClass
+from cranfield.cli.options.chosen_runs import TopRuns
 from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
@@ -21,7 +21,7 @@ CONCLUSIONS = ("conclusions", "changed")
 
 
 class ScaleVerb(
-    ByClass, options.BinaryGrades, Plotting, of="meta.scale.scale:scales meta.scale.conclusions:conclusions"
+    TopRuns, options.BinaryGrades, Plotting, of="meta.scale.scale:scales meta.scale.conclusions:conclusions"
 ):
     """Test on all lists of a length whether a measure orders and spaces them as an interval scale does.
 

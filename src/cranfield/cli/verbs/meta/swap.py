@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from cranfield.cli import options
-from cranfield.cli.options.by_class import ByClass
+from cranfield.cli.options.chosen_runs import Compared
 from cranfield.cli.printing import Plotting
 
 
-class SwapVerb(ByClass, options.Source, Plotting, of="meta.stability.swap:swap_rates"):
+class SwapVerb(Compared, Plotting, of="meta.stability.swap:swap_rates"):
     """Use the swap method: do two sets of topics agree on which of two runs is better?
 
     For each measure, it gives the difference between two runs above which a second set of topics reverses at most 5% of

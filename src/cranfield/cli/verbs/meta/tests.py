@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.declare import RESULT, option
-from cranfield.cli.options.by_class import ByClass
+from cranfield.cli.options.chosen_runs import TopRuns
 from cranfield.cli.printing import Printing
 from cranfield.notes import method_note
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cranfield.record import Columns
 
 
-class TestsVerb(ByClass, options.Rescaled, Printing, of="meta.stability.accuracy_of_tests:accuracy_of_tests"):
+class TestsVerb(TopRuns, options.Rescaled, Printing, of="meta.stability.accuracy_of_tests:accuracy_of_tests"):
     """Test the significance tests on simulated experiments with these scores: how often is each test right?
 
     Type I error: how often a test finds a difference where there is none. Power: how often it finds a difference that
