@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Any
 
-from cranfield.collection.source import PathLike
+from cranfield.collection.source import PathLike, was_written
 from cranfield.errors import DataError
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -85,11 +85,15 @@ def whole_folder(folder: PathLike) -> Iterator[str]:
                 with _marked(made):
                     yield made
                     _flush(made)
+                files = [os.path.join(where, name) for where, _, names in os.walk(made) for name in names]
                 if exists:
                     _move(made, target)
                 else:
                     os.rename(made, target)
                     os.unlink(os.path.join(target, INCOMPLETE))
+                for file in sorted(files):
+                    if os.path.basename(file) != INCOMPLETE:
+                        was_written(os.path.join(folder, os.path.relpath(file, made)))
             finally:
                 shutil.rmtree(made, ignore_errors=True)
     except OSError as error:

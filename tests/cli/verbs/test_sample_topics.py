@@ -1,11 +1,13 @@
 """`cranfield collection sample-topics` and `cranfield collection split`, as a user meets them."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from cranfield.building.topic_sets import sample_topics
+from cranfield.cli.printing import in_bytes
 from cranfield.collection.topics import Topics
 from cranfield.samples import Sample
 from tests.cli.conftest import Cranfield
@@ -87,7 +89,8 @@ def test_a_collection_is_split(cranfield: Cranfield, collection: Sample, tmp_pat
     result = cranfield(
         "collection", "split", collection.qrels, run, "--folder", str(folder), "--parts", "train=3,test=1"
     )
-    assert (result.code, result.err) == (0, "")
+    size = in_bytes(sum(path.stat().st_size for path in folder.rglob("*.*")))
+    assert (result.code, result.err) == (0, f"wrote 5 files in {os.path.relpath(folder)} ({size})\n")
     assert sorted(path.name for path in folder.iterdir()) == ["split.tsv", "test", "train"]
     words = ("-m", "AP", "-f", "csv", "--quiet")
     by_part = cranfield("eval", collection.qrels, run, *words, "--by", str(folder / "split.tsv"))
