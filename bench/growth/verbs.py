@@ -198,6 +198,7 @@ ENTRIES: dict[str, list[Case] | str] = {
     "meta ranks": collections(JUDGED, *ALL),
     "meta loo": collections(JUDGED, *ALL, runs=WITHOUT_EACH),
     "meta robust": collections(f"{JUDGED} -m AP", *ALL),
+    "meta order": "an order has 2,000 lists at most",
     "meta scale": [grows("lists", "-m nDCG --length 40 --draw {n}", nothing, (1000, 1 << 20), **NUMBER)],
     "meta meaningful": collections(f"{JUDGED} -m AP", *ALL, runs=PAIRS),
     "meta axioms": "it has no input",

@@ -134,6 +134,7 @@ FILES = {
     "pages.tsv": "topic\tblock\tvertical\tdoc\nT1\t1\tX1\tD1\n",
     "orientation.tsv": "topic\tvertical\torientation\nT1\tX1\t1\n",
     "trailtext.tsv": "topic\tgain\tlength\n1\t0\t200\n1\t1\t100\n",
+    "order.csv": "better,worse\n11,10\n10,00\n",
     "gold-classes.csv": "item,label\nD1,1\nD2,2\n",
     "classes.csv": "item,label\nD1,1\nD2,1\n",
     "sessions.jsonl": _json_lines(
@@ -246,6 +247,7 @@ WORDS = {
     "meta predict": "-s scores.csv -m AP --predictors predictors.csv",
     "meta online": "qrels.txt a.run b.run c.run -m AP,RR --outcomes outcomes.tsv -B 20",
     "meta robust": "qrels.txt a.run b.run c.run -m AP",
+    "meta order": "order.csv -m AP",
     "meta scale": "-s scores.csv -m AP",
     "meta study": "study.toml",
     "meta tests": "-s scores.csv -m AP --simulations 20 -B 20",

@@ -59,6 +59,7 @@ SHOWN = {
         ),
         "describe_robustness": ("cranfield meta robust --sample -m AP,nDCG@10,bpref --plot {}",),
         "describe_rank_changes": ("cranfield meta loo --sample -m AP --plot {}",),
+        "describe_list_order": ("cranfield meta order order.csv -m AP --with-steps --plot {}",),
         "describe_spacing": ("cranfield meta scale -m AP,P,DCG --length 4 --plot {}",),
         "describe_axioms": ("cranfield meta axioms -m AP,nDCG,RR,RBP --plot {}",),
         "describe_components": ("cranfield meta gtheory --sample -m AP,nDCG@10,RR --plot {}",),

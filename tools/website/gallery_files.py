@@ -46,6 +46,7 @@ def write_files(folder: Path) -> None:
         for topic in judgments
     ]
     (folder / "times.tsv").write_text("".join(times))
+    (folder / "order.csv").write_text("better,worse\n100,010\n")
     (folder / "parts.csv").write_text("run,words,vectors\ncoord,no,no\nbm25,yes,no\ndense,no,yes\nfusion,yes,yes\n")
     _write_intents(folder, lines, rng)
     _write_repetition(folder, rng)

@@ -116,6 +116,11 @@ figure = figures.describe_robustness(result.curve(result.methods[0], "tau"), kep
 ranks = cf.meta.loo(sample.qrels, sample.runs, "AP")
 figure = figures.describe_rank_changes(ranks, system="run", before="rank", after="rank_without", measure="AP")
 """,
+    "describe_list_order": """\
+from cranfield.meta.scale.list_order import list_order
+
+figure = list_order([((1, 0, 0), (0, 1, 1))], "AP", with_steps=True).plot()
+""",
     "describe_spacing": """\
 from itertools import product
 

@@ -62,7 +62,7 @@ GROUPS = {
         "evaluate the measures themselves; see: cranfield meta help",
         "cranfield meta power qrels.txt runs/*.run",
         (
-            "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "meaningful", "axioms",
+            "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "order", "meaningful", "axioms",
             "gtheory", "inform", "predict", "users", "tests", "reproduce", "study", "online",
         ),
         other_names=(("test-tests", "tests"),),

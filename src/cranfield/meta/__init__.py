@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from cranfield.meta.scale.conclusions import interval_scores as interval_scores
     from cranfield.meta.scale.conclusions import rank_scores as rank_scores
     from cranfield.meta.scale.conclusions import scale_tests as scale_tests
+    from cranfield.meta.scale.list_order import list_order as order
     from cranfield.meta.scale.meaningfulness import meaningfulness as meaningful
     from cranfield.meta.scale.scale import scales as scale
     from cranfield.meta.scale.scale_comparison import compare_scales as compare_scales
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "UserRatings", "axioms", "change_gains", "compare_scales", "conclusions", "concord", "correlate", "g_study",
-    "gtheory", "inform", "interval_scores", "loo", "max_entropy", "meaningful", "online", "power", "predict",
+    "gtheory", "inform", "interval_scores", "loo", "max_entropy", "meaningful", "online", "order", "power", "predict",
     "predictive_power", "rank_correlation", "rank_distances", "rank_scores", "ranks", "rating_model", "rbo",
     "read_metadata", "read_predictors", "read_preferences", "read_user_ratings", "reproduce", "reproduce_scores",
     "robust", "scale", "scale_tests", "study", "swap", "tests", "topic_subsets", "users", "users_needed",
@@ -72,6 +73,7 @@ if not TYPE_CHECKING:
             "ranks": "meta.agreement.preferred_rank:preferred_ranks",
             "loo": "meta.judgments.leave_out:leave_one_out",
             "robust": "meta.judgments.robustness:robustness",
+            "order": "meta.scale.list_order:list_order",
             "scale": "meta.scale.scale:scales",
             "meaningful": "meta.scale.meaningfulness:meaningfulness",
             "axioms": "meta.axioms.axioms:axioms",

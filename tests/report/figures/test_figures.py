@@ -29,6 +29,7 @@ from cranfield.evaluation.topic_sheet import topic_sheet
 from cranfield.measures import Trailtext
 from cranfield.measures.ranked_lists.curves import Curves, interpolated_precision, precision_recall, roc, saw_tooth
 from cranfield.meta import axioms, correlate
+from cranfield.meta.scale.list_order import list_order
 from cranfield.meta.scale.scale import scales
 from cranfield.online.experiments import aa_splits, ab_power, analyse
 from cranfield.online.interleaving.interleaving_analysis import InterleavingAnalysis, analyse_interleaving
@@ -67,6 +68,7 @@ from cranfield.report.figures import (
     describe_judge_ranks,
     describe_label_errors,
     describe_levels,
+    describe_list_order,
     describe_log_measure,
     describe_method_ranks,
     describe_online_agreement,
@@ -212,6 +214,7 @@ def figures(systems: int) -> dict[str, Figure]:
             {"predicted": some, "observed": some**2, "low": some / 3, "high": some, "n": np.full(systems, 9)}
         ),
         "sessions": describe_sessions({"queries": names, "share": some / some.sum()}),
+        "list order": describe_list_order(list_order([((1, 0, 0), (0, 1, 1))], "AP", with_steps=True)),
         "spacing": describe_spacing({name: rng.random(8) for name in names}, lists),
         "differences": describe_differences(data, ("run0", "run1")),
         "builds": describe_gate_history(

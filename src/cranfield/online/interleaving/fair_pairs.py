@@ -253,7 +253,8 @@ def fair_preferences(lists: Iterable[FairList] | PathLike, *, alpha: Alpha = 0.0
     notes.method(f"{low:,} of {counted(len(p), 'pair')} with p < {alpha:g}, not corrected for their number")
     queries, uppers, lowers = (np.array(names, dtype=object) for names in zip(*counts, strict=True))
     return PairPreferences(
-        queries, uppers, lowers, upper_clicks=table[:, 1], upper_shown=table[:, 0], lower_clicks=table[:, 3], lower_shown=table[:, 2],
+        queries, uppers, lowers,
+        upper_clicks=table[:, 1], upper_shown=table[:, 0], lower_clicks=table[:, 3], lower_shown=table[:, 2],
         difference=difference, naive=naive, p=p, alpha=alpha, notes=tuple(notes),
     )  # fmt: skip
 

@@ -28,7 +28,7 @@ cranfield interleave pairs --log clicked.jsonl
 """
 
     runs: list[str] | None = argument("RUN", "The run whose lists are shown.", reads=True)
-    log: str | None = option("--log FILE", "Lists that were shown, with their clicks.", reads=True)
+    log: str | None = option("--log LOG", "Lists that were shown, with their clicks.", reads=True)
 
     def given(self) -> bool:
         return bool(self.runs) or self.log is not None
@@ -36,7 +36,7 @@ cranfield interleave pairs --log clicked.jsonl
     def check(self) -> None:
         super().check()
         if bool(self.runs) == (self.log is not None):
-            raise UsageError("give a run, to make lists, or --log FILE, to read their clicks")
+            raise UsageError("give a run, to make lists, or --log LOG, to read their clicks")
 
     def run(self) -> None:
         import json

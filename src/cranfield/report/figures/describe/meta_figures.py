@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,11 @@ ROBUSTNESS = {
     "rmse": ("root mean squared error of scores, over systems", "Error of scores"),
 }
 """The label of the axis and the title of a robustness curve, by what it shows."""
+if TYPE_CHECKING:
+    from cranfield.meta.scale.list_order import ListOrder
+
+MOST_IN_ORDER = 200
+"""Lists that a figure of an order shows."""
 MOST_TICKS = 10
 """The most differences that are numbered on the axis of swap rates."""
 
@@ -440,3 +445,35 @@ def _ends(values: Any, mark: float) -> tuple[float, float]:
     low, high = min(float(values.min()), mark), max(float(values.max()), mark)
     room = max(ROOM * (high - low), 0.02)
     return low - room, high + room
+
+
+def describe_list_order(order: ListOrder) -> Figure:
+    """Show an order of lists as a Hasse diagram: a line from a list down to each list that is just below it.
+
+    >>> from cranfield.meta.scale.list_order import list_order
+    >>> describe_list_order(list_order([((1, 1), (1, 0)), ((1, 1), (0, 1))])).columns()["steps"].tolist()
+    [1, 0, 0]
+    """
+    if len(order.lists) > MOST_IN_ORDER:
+        raise UsageError(f"{len(order.lists):,} lists, at most {MOST_IN_ORDER} can be drawn; use shorter lists")
+    size = np.bincount(order.level)
+    nth = np.zeros(len(order.lists), dtype=np.int64)
+    seen = np.zeros(len(size), dtype=np.int64)
+    for at, level in enumerate(order.level.tolist()):
+        nth[at], seen[level] = seen[level], seen[level] + 1
+    place = nth - (size[order.level] - 1) / 2
+    upper, lower = np.nonzero(order.covers)
+    ends = np.stack([upper, lower], axis=1).ravel()
+    reach = max(1.0, float(np.abs(place).max()) + 0.5)
+    top = int(order.level.max())
+    return Figure(
+        "scatter",
+        {"list": names(order.lists), "place": place, "steps": order.level},
+        x=Axis("place", "", "count", low=-reach, high=reach, ticks=(0.0,)),
+        y=Axis("steps", "steps up from the worst list", "count", low=-0.2, high=top + 0.2, ticks=tuple(range(top + 1))),
+        title=f"The order of {counted(len(order.lists), 'list')}",
+        subtitle="a line goes from a list down to those just below it",
+        also={"edges": {
+            "place": place[ends], "steps": order.level[ends], "edge": np.repeat(np.arange(len(upper)), 2),
+        }},
+    )  # fmt: skip

@@ -36,7 +36,7 @@ def draw_scatter(figure: Figure) -> Any:
     tooltip = [alt.Tooltip("label:N", title=next(iter(figure.data)))]
     tooltip += [alt.Tooltip(f"{name}:Q", title=axis.label, format=".4f") for name, axis in axes.items()]
     front = np.asarray(figure.data.get("front", np.ones(len(labels))), dtype=bool)
-    layers = [*_iso_lines(figure, at), *_front(figure, at), *references(figure)]
+    layers = [*_iso_lines(figure, at), *_front(figure, at), *_edges(figure, at), *references(figure)]
     for these, style in ((~front, {"filled": False, "color": GREY}), (front, {"filled": True, "color": INK})):
         if these.any():
             points = alt.Chart(rows({name: column[these] for name, column in data.items()}))
@@ -87,6 +87,15 @@ def _front(figure: Figure, at: dict[str, Any]) -> list[Any]:
         return []
     line = altair().Chart(rows(figure.also["front"])).mark_line(color="#b5b5b5", strokeWidth=1)
     return [line.encode(**at)]
+
+
+def _edges(figure: Figure, at: dict[str, Any]) -> list[Any]:
+    """Return the lines between points."""
+    if "edges" not in figure.also:
+        return []
+    edges = figure.also["edges"]
+    ends = {"x": edges[figure.x.column], "y": edges[figure.y.column], "edge": edges["edge"]}
+    return [altair().Chart(rows(ends)).mark_line(color="#b5b5b5", strokeWidth=1).encode(**at, detail="edge:N")]
 
 
 def _pixels(x: Array, y: Array, figure: Figure) -> list[tuple[float, float]]:
