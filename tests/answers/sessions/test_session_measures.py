@@ -27,6 +27,7 @@ from cranfield.answers.sessions import (
     sDCG,
     session_scores,
     session_trailtext,
+    sFreq,
     sMP,
     sRBP,
     sU,
@@ -331,3 +332,19 @@ def test_u_needs_lengths() -> None:
     assumed = SessionLists.of([TWO], QRELS, lengths={"a": 100}, missing_length="mean")
     given_all = SessionLists.of([TWO], QRELS, lengths={"a": 100, "c": 100})
     assert sU().score(assumed) == sU().score(given_all)
+
+
+def test_the_frequency_of_relevant_documents_over_all_lists() -> None:
+    """By hand: 2 of the 5 documents are relevant; of the first 3, 1; of the 3 above the lowest clicks, 2."""
+    session = Session("s", "1", (Query(("a", "b"), clicks=(Click(1),)), Query(("c", "d", "e"), clicks=(Click(2),))))
+    grades = {"1": {"a": 1, "b": 0, "d": 2}}
+    lists = SessionLists.of([session], grades)
+    assert sFreq().score(lists).tolist() == pytest.approx([2 / 5])
+    assert sFreq(cutoff=3).score(lists).tolist() == pytest.approx([1 / 3])
+    assert sFreq(rel=2).score(lists).tolist() == pytest.approx([1 / 5])
+    cut = SessionLists.of([session], grades, cut="lowest-click")  # a; c and d
+    assert sFreq().score(cut).tolist() == pytest.approx([2 / 3])
+    one = SessionLists.of([Session("s", "1", (Query(("a", "b", "d")),))], grades)
+    assert sFreq().score(one)[0] == pytest.approx((P() @ 3).of([1, 0, 2]))
+    nothing = SessionLists.of([Session("s", "1", (Query(()),))], grades)
+    assert sFreq().score(nothing).tolist() == [0]

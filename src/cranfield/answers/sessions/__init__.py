@@ -19,6 +19,7 @@ from cranfield.answers.sessions.session_measures import (
     nsDCG,
     sDCG,
     session_measure,
+    sFreq,
     sMP,
     sRBP,
 )
@@ -34,6 +35,6 @@ __all__ = [
     "SESSION_MEASURES", "Click", "ExpectedOverPaths", "ExplainedSession", "Query", "Session", "SessionLists",
     "SessionMeasure", "Sessions", "Trail", "as_session_measure", "esAP", "esDCG", "esNDCG", "esP", "esR",
     "expected_over_paths", "explain_session", "nsDCG", "read_session_topics", "read_sessions",
-    "sCG", "sCost", "sDCG", "sMP", "sRBP", "sU",
+    "sCG", "sCost", "sDCG", "sFreq", "sMP", "sRBP", "sU",
     "session_measure", "session_scores", "session_trailtext", "trail_of", "with_topics", "write_sessions",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Measures of sessions: what they have in common, sDCG, nsDCG, sRBP and sMP."""
+"""Measures of sessions: what they have in common, sDCG, nsDCG, sRBP, sFreq and sMP."""
 
 from __future__ import annotations
 
@@ -248,6 +248,38 @@ class sRBP(SessionMeasure):
             "gain": relevant, "reaches query": to_query, "reaches rank": to_rank,
             "adds": (1.0 - self.p) * to_query * to_rank * relevant,
         }  # fmt: skip
+
+
+@session_measure
+@dataclass(frozen=True, repr=False)
+class sFreq(SessionMeasure):
+    r"""The frequency of observing a relevant document: the share of the documents that a user observes.
+
+    .. math:: \frac{|\{\text{relevant documents observed}\}|}{|\{\text{documents observed}\}|}
+
+    The session is a stream of documents: those of its lists, end to end, whatever the query. Lists that are cut at the
+    lowest click (`cut="lowest-click"`) hold what the user probably saw. Documents of grade `rel` or above are
+    relevant. A session of one list has its precision. The paper was not at hand: the definition follows the name that
+    Sakai 2014 §3.2 gives.
+    No relevant documents, or nothing observed: 0.
+    Reference: Azzopardi, Usage Based Effectiveness Measures, CIKM 2009, 631-640
+
+    >>> from cranfield.answers.sessions import Query, Session, SessionLists
+    >>> lists = SessionLists.of([Session("s", "1", (Query(("a", "b")), Query(("c",))))], {"1": {"a": 1, "c": 1}})
+    >>> sFreq().score(lists).round(4).tolist()
+    [0.6667]
+    """
+
+    rel: float = 1
+
+    name = "sFreq"
+    highest = 1.0
+
+    def terms(self, lists: SessionLists) -> dict[str, Array]:
+        observed = self.within(lists)
+        relevant = lists.relevant(self.rel) * observed
+        seen = lists.sum(observed)[lists.session]
+        return {"observed": observed, "relevant": relevant, "adds": relevant / np.maximum(seen, 1.0)}
 
 
 @session_measure

@@ -173,7 +173,7 @@ NOT_MEASURES: dict[str, str] = {
         "a measure of fairness: see `cranfield fairness`, in Python cranfield.fairness",
     ),
     **dict.fromkeys(
-        ("sDCG", "nsDCG", "sRBP", "sMP", "sU", "sCost", "sCG", "esP", "esR", "esAP", "esDCG", "esNDCG"),
+        ("sDCG", "nsDCG", "sRBP", "sFreq", "sMP", "sU", "sCost", "sCG", "esP", "esR", "esAP", "esDCG", "esNDCG"),
         "a measure of sessions: see `cranfield answers sessions`, in Python cranfield.answers.sessions",
     ),
     **{
