@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tracemalloc
 import warnings
 
@@ -185,3 +186,32 @@ def test_fewer_ranks_are_the_first_lines_of_the_whole_explanation(measure: str) 
     whole, top = (cf.explain(qrels, run, "1", measure, depth=depth) for depth in (None, 5))
     assert top.lines == whole.lines[:5]
     assert (top.score, top.notes, top.columns) == (whole.score, whole.notes, whole.columns)
+
+
+def test_ndcg_names_the_gains_of_the_ideal_list() -> None:
+    # by hand: judged 3, 1, 2; the ideal list is 3, 2, 1, its DCG 3 + 2/log2(3) + 1/2
+    qrels = {"q": {"a": 1, "b": 3, "c": 2, "d": 0}}
+    shown = cf.explain(qrels, {"q": {"a": 2.0, "d": 1.0}}, "q", "nDCG")
+    best = 3 + 2 / math.log2(3) + 1 / 2
+    assert shown.notes[0] == (
+        f"the score is the sum of 'adds', 1.0000, divided by {best:.4f}, the DCG of the ideal list, with gains 3, 2, 1"
+    )
+    assert "with gains 7, 3" in cf.explain(qrels, {"q": {"a": 2.0}}, "q", "nDCG(gain=exp)@2").notes[0]
+    many = {"q": {f"d{n}": 1 for n in range(12)}}
+    assert cf.explain(many, {"q": {"d0": 1.0}}, "q", "nDCG").notes[0].endswith(f"{', '.join('1' * 10)}, ...")
+
+
+def test_a_note_says_why_so_far_is_not_the_sum_of_adds() -> None:
+    # P+ of grades 1, 3: cut after rank 1 the score is BR(1) = (1 + 1) / (1 + 3); of both it is (BR(1) + BR(2)) / 2, so
+    # that rank 1 adds half of what it is worth alone: the better document below it moves the preferred rank
+    qrels = {"q": {"a": 1, "b": 3}}
+    both = cf.explain(qrels, {"q": {"a": 2.0, "b": 1.0}}, "q", "P+")
+    assert both.lines[0].so_far == pytest.approx(2 / 4)
+    assert any(note.startswith("'so far' is the score if the list ended there") for note in both.notes)
+    for measure in ("AP", "nDCG", "Q", "ERR", "RBP"):
+        shown = cf.explain(qrels, {"q": {"a": 2.0, "b": 1.0}}, "q", measure)
+        assert not any(note.startswith("'so far'") for note in shown.notes), measure
+    first = cf.explain(
+        qrels, {"q": {"b": 2.0, "a": 1.0}}, "q", "P+"
+    )  # the preferred rank is 1: nothing below it counts
+    assert not any(note.startswith("'so far'") for note in first.notes)

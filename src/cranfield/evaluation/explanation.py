@@ -343,7 +343,9 @@ def _explain(
         divisor = over = float(np.broadcast_to(terms.over, 1)[0])
         missed = float(np.broadcast_to(terms.unretrieved, 1)[0])
         unretrieved = f", plus {_number(missed)} for documents that were not retrieved" if missed else ""
-        divided = "" if over == 1 else f", divided by {_number(over)}"
+        words = "" if by_intent else plain.divisor_in_words(read)
+        divided = "" if over == 1 and not words else f", divided by {_number(over)}"
+        divided += f", {words}" if words else ""
         if over == 0:
             divided = "; its divisor is 0, so the score is undefined"
         notes.append(method_note(f"the score is the sum of 'adds', {_number(total)}{unretrieved}{divided}"))
@@ -353,6 +355,13 @@ def _explain(
         if relevant:
             hits = read.relevant(rel)
             columns = {"recall": hits.nth / relevant, "precision": hits.nth / hits.rank}
+    if terms is not None and divisor and _is_no_running_sum(hits, terms, so_far):
+        notes.append(
+            method_note(
+                "'so far' is the score if the list ended there, not the running sum of 'adds': what a document adds "
+                "depends on documents below it"
+            )
+        )
     notes += notes_by_intent(plain, by_intent, read)
     uses_intents = measure.uses_intents()
     notes += [note for note in lists.notes if uses_intents and note.startswith("intent ")]
@@ -384,6 +393,15 @@ def _explain(
         ranks=ranks,
         divisor=divisor,
     )
+
+
+def _is_no_running_sum(hits: Hits, terms: Terms, so_far: Array) -> bool:
+    """Whether the score of the list cut after some rank differs from the sum of what documents add down to there."""
+    end = int(np.searchsorted(hits.rank, len(so_far), side="right"))
+    adds, over = np.broadcast_to(terms.adds, len(hits))[:end], float(np.broadcast_to(terms.over, 1)[0])
+    at_rank = np.bincount(hits.rank[:end], adds, len(so_far) + 1)[1:]
+    missed = float(np.broadcast_to(terms.unretrieved, 1)[0])
+    return not missed and not np.allclose(np.cumsum(at_rank) / over, so_far, rtol=1e-9, atol=1e-12, equal_nan=True)
 
 
 def _relevant_grade(measure: Measure) -> float:

@@ -357,6 +357,10 @@ class Measure(metaclass=MeasureType):
         """How the score of one list comes about, where the terms do not show it; for `explain`."""
         return []
 
+    def divisor_in_words(self, lists: Assessed) -> str:
+        """What the sum of the terms of one list is divided by, if a number does not say it; for `explain`."""
+        return ""
+
     def undefined_because(self) -> str | None:
         """Why the score of a topic with relevant documents may be undefined, and the way out."""
         return None

@@ -199,7 +199,19 @@ class nDCG(DCG):
         best = ideal_dcg(lists, Gain.of(self.gain), Discount(self.discount, self.base), self.k)
         return replace(super().terms(lists), over=best)
 
+    def divisor_in_words(self, lists: Assessed) -> str:
+        """The gains of the ideal list, from the top; of many, the first ten."""
+        if lists.intents is not None:
+            return ""  # their gains are not those of grades
+        start, topic = lists.judged.start, lists.set_of_row[0]
+        gains = Gain.of(self.gain)(lists.judged.grade[start[topic] : start[topic + 1]])
+        best = np.sort(gains[gains > 0])[::-1][: self.k].tolist()
+        more = ", ..." if len(best) > MOST_GAINS else ""
+        return f"the DCG of the ideal list, with gains {', '.join(f'{gain:g}' for gain in best[:MOST_GAINS])}{more}"
 
+
+MOST_GAINS = 10
+"""The most gains of an ideal list in a sentence."""
 DIALECTS = ("exact", "trec9", "trec10")
 
 
