@@ -40,6 +40,7 @@ def study() -> Record:
 
 
 RECORDS: dict[str, Callable[[], Record]] = {
+    "AnovaSquare": lambda: meta.anova_square(SCORES, splits=2, resamples=20),
     "Axioms": lambda: meta.axioms("AP", "graded"),
     "Conclusions": lambda: meta.conclusions(SCORES),
     "Concordance": lambda: meta.concord(SCORES.select(runs=["a", "b"]), "AP", ["AP", "RR"]),
@@ -101,8 +102,8 @@ def test_a_record_is_text_json_latex_html_and_a_frame(name: str) -> None:
 
 
 WITHOUT_FIGURE = {
-    "Conclusions", "Correlation", "MixedAnova", "Outcome", "Overlap", "PredictionQuality", "ScaleComparison",
-    "UserAgreement", "UsersNeeded",
+    "AnovaSquare", "Conclusions", "Correlation", "MixedAnova", "Outcome", "Overlap", "PredictionQuality",
+    "ScaleComparison", "UserAgreement", "UsersNeeded",
 }  # fmt: skip
 
 

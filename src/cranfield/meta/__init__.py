@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from cranfield.meta.scale.scale import scales as scale
     from cranfield.meta.scale.scale_comparison import compare_scales as compare_scales
     from cranfield.meta.stability.accuracy_of_tests import accuracy_of_tests as tests
+    from cranfield.meta.stability.anova_square import anova_square as anova_square
     from cranfield.meta.stability.discrimination import discriminative_power as power
     from cranfield.meta.stability.generalisability import g_studies as gtheory
     from cranfield.meta.stability.generalisability import g_study as g_study
@@ -54,12 +55,12 @@ if TYPE_CHECKING:
     from cranfield.online.prediction.online_agreement import online_agreement as online
 
 __all__ = [
-    "UserRatings", "axioms", "change_gains", "compare_scales", "conclusions", "concord", "correlate", "g_study",
-    "gtheory", "inform", "interval_scores", "loo", "max_entropy", "meaningful", "online", "order", "power", "predict",
-    "predictive_power", "rank_correlation", "rank_distances", "rank_scores", "ranks", "rating_model", "rbo",
-    "read_metadata", "read_predictors", "read_preferences", "read_user_ratings", "reproduce", "reproduce_scores",
-    "robust", "scale", "scale_tests", "study", "swap", "tests", "topic_subsets", "users", "users_needed",
-    "write_metadata",
+    "UserRatings", "anova_square", "axioms", "change_gains", "compare_scales", "conclusions", "concord",
+    "correlate", "g_study", "gtheory", "inform", "interval_scores", "loo", "max_entropy", "meaningful", "online",
+    "order", "power", "predict", "predictive_power", "rank_correlation", "rank_distances", "rank_scores", "ranks",
+    "rating_model", "rbo", "read_metadata", "read_predictors", "read_preferences", "read_user_ratings", "reproduce",
+    "reproduce_scores", "robust", "scale", "scale_tests", "study", "swap", "tests", "topic_subsets", "users",
+    "users_needed", "write_metadata",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:
@@ -86,6 +87,7 @@ if not TYPE_CHECKING:
             "study": "meta.study.study:run_study",
             "online": "online.prediction.online_agreement:online_agreement",
             "UserRatings": "meta.agreement.user_ratings:UserRatings",
+            "anova_square": "meta.stability.anova_square:anova_square",
             "change_gains": "meta.agreement.gain_change:change_gains",
             "compare_scales": "meta.scale.scale_comparison:compare_scales",
             "conclusions": "meta.scale.conclusions:conclusions",

@@ -244,6 +244,21 @@ def _quantile(ordered: Array, share: float) -> Array:
     return np.asarray(ordered[:, low] + (position - low) * (ordered[:, high] - ordered[:, low]))
 
 
+def each_and_together(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> tuple[Array, Array]:
+    """The p-value of every pair alone, and that for all pairs together: of the range of the errors of all systems.
+
+    The range is to the resampled errors what Tukey's studentised range is to normal ones.
+    """
+    residuals, _ = _residuals(matrix.values[:, :, None])
+    mean = np.asarray(matrix.values.mean(axis=0))
+    errors = _drawn(residuals, len(matrix.systems), settings).result
+    each, _, _ = _test_pairs(mean, errors, first, second, settings)
+    span = np.sort(errors.max(axis=0) - errors.min(axis=0))
+    size = np.abs(mean[first] - mean[second])
+    hits = len(span) - np.searchsorted(span, size * (1 - _TIED))
+    return each, p_of(hits, len(span), settings.asl)
+
+
 @pair_test(
     "bootstrap-anova",
     aliases=("anova-bootstrap", "banova"),

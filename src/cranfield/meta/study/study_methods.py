@@ -118,6 +118,7 @@ METHODS = {
             "meta.study.study_methods:reproduce_in_collection",
         ),
         Method("tests", "which significance test to trust", "meta:tests"),
+        Method("anova-square", "which analysis of variance finds stable pairs", "meta:anova_square"),
         Method("meaningful", "which conclusions survive a change of scale", "meta:meaningful"),
         Method(
             "anova",

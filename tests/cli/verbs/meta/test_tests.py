@@ -55,3 +55,12 @@ def test_test_tests_is_another_name(cranfield: Cranfield) -> None:
     named = cranfield("meta", "test-tests", *words)
     assert named.out == cranfield("meta", "tests", *words).out
     assert named.out.count("\n") >= 2
+
+
+def test_the_square_has_a_row_for_each_analysis(cranfield: Cranfield) -> None:
+    words = ("meta", "tests", "--sample", "-m", "AP", "--show", "square", "--splits", "2", "--resamples", "50")
+    rows = cranfield(*words, "-f", "csv", "--quiet").out.splitlines()
+    assert [row.split(",")[1:3] for row in rows[1:]] == [
+        [model, control] for model in ("classical", "bootstrap") for control in ("family-wise", "false discovery")
+    ]
+    assert "leave out --test and --size" in cranfield(*words, "--size", "10").err

@@ -8,6 +8,7 @@ from cranfield.cli import options
 from cranfield.cli.declare import RESULT, option
 from cranfield.cli.options.chosen_runs import TopRuns
 from cranfield.cli.printing import Printing
+from cranfield.errors import UsageError
 from cranfield.notes import method_note
 
 if TYPE_CHECKING:
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from cranfield.record import Columns
 
 
-class TestsVerb(TopRuns, options.Rescaled, Printing, of="meta.stability.accuracy_of_tests:accuracy_of_tests"):
+OPERATIONS = "meta.stability.accuracy_of_tests:accuracy_of_tests meta.stability.anova_square:anova_square"
+
+
+class TestsVerb(TopRuns, options.Rescaled, Printing, of=OPERATIONS):
     """Test the significance tests on simulated experiments with these scores: how often is each test right?
 
     Type I error: how often a test finds a difference where there is none. Power: how often it finds a difference that
@@ -28,6 +32,7 @@ class TestsVerb(TopRuns, options.Rescaled, Printing, of="meta.stability.accuracy
     examples = """
 cranfield meta tests --sample -m AP --simulations 200  # try it on the bundled sample collection
 cranfield meta tests qrels.txt runs/*.run -m AP,RR --test t,sign,tukey --difference 0.02
+cranfield meta tests qrels.txt runs/*.run -m AP --show square  # Tukey or bootstrap, family-wise or false discovery
 cranfield meta tests --scores scores.csv --truth shift --size 25
 cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --size 10,25,50 --show best  # which test for which size?
 """
@@ -43,10 +48,11 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --size 10,25,50 --show b
     )
     what: str = option(
         "--show WHAT",
-        "{names}: all rates; the most powerful test that keeps its type I error, by measure and size; or how often two "
-        "tests agree.",
+        "{names}: all rates; the most powerful test that keeps its type I error, by measure and size; how often two "
+        "tests agree; or the pairs that four analyses of variance of all runs find, and how stable they are over "
+        "halves of the topics.",
         default="rates",
-        choices=("rates", "best", "agreement"),
+        choices=("rates", "best", "agreement", "square"),
         group=RESULT,
     )
     threads: int | None
@@ -62,6 +68,8 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --size 10,25,50 --show b
         for name in self.names if self.names != ["all"] else []:
             TESTS.find(name)
 
+        if self.what == "square" and (self.tests is not None or self.sizes is not None):
+            raise UsageError("--show square has tests and sizes of its own; leave out --test and --size")
         self.counts: list[int | None] = []
         self.counts += options.whole_numbers("--size", self.sizes) or [None]
 
@@ -70,6 +78,12 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --size 10,25,50 --show b
         from cranfield.record import table_of
 
         scores = self.read_scores(threads=self.threads)
+        if self.what == "square":
+            from cranfield.meta.stability.anova_square import anova_square
+
+            with self.progress("halving topics") as progress:
+                self.show(anova_square(scores, **self.settings("anova_square"), progress=progress).table())
+            return
         settings = {**self.settings(), "tests": self.names}
         with self.progress("simulating") as progress:
             results = [
