@@ -234,6 +234,7 @@ ENTRIES: dict[str, list[Case] | str] = {
     "judge backup": [grows("topics", "judgments.db copy.db", people.judgments, (20, 1 << 20))],
     "campaign init": [grows("documents", "notes --topics topics.tsv --docs docs.jsonl", people.documents)],
     "campaign serve": "it is a server, which `bench.run campaign` loads",
+    "campaign run": "its time is that of the command, which has a limit",
     "campaign status": [grows("documents", "notes", people.campaign)],
     "campaign report": [grows("documents", "notes -o report.html", people.campaign)],
     "campaign export": [grows("documents", "notes files", people.campaign)],

@@ -263,6 +263,7 @@ WORDS = {
     "judge backup": "judgments.db out.db",
     "campaign init": "out --topics topics.tsv --doc-ids ids.txt",
     "campaign serve": "campaign --port 99999",
+    "campaign run": "campaign --team X --command true",
     "campaign report": "campaign -o out.html",
     "campaign export": "campaign out",
     "campaign import": "out files",

@@ -91,7 +91,7 @@ GROUPS = {
         "run an evaluation campaign in the browser",
         "run a whole campaign in the browser; see: cranfield campaign help",
         "cranfield campaign init notes2027 --topics topics.xml --docs docs.jsonl",
-        ("init", "serve", "status", "report", "export", "import"),
+        ("init", "serve", "status", "run", "report", "export", "import"),
     ),
     "log": Group(
         "logs of live traffic",
