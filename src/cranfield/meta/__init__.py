@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from cranfield.meta.stability.power_side_by_side import power_by_test as power_by_test
     from cranfield.meta.stability.power_side_by_side import power_side_by_side as power_side_by_side
     from cranfield.meta.stability.swap import swap_rates as swap
+    from cranfield.meta.stability.swap_extrapolation import extrapolate_swaps as extrapolate_swaps
     from cranfield.meta.study.study import run_study as study
     from cranfield.online.prediction.online_agreement import online_agreement as online
 
@@ -94,6 +95,7 @@ if not TYPE_CHECKING:
             "g_study": "meta.stability.generalisability:g_study",
             "interval_scores": "meta.scale.conclusions:interval_scores",
             "max_entropy": "meta.stability.informativeness:max_entropy",
+            "extrapolate_swaps": "meta.stability.swap_extrapolation:extrapolate_swaps",
             "power_by_test": "meta.stability.power_side_by_side:power_by_test",
             "power_side_by_side": "meta.stability.power_side_by_side:power_side_by_side",
             "predictive_power": "meta.agreement.concordance:predictive_power",

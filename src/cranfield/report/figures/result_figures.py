@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # these import half of the package
     from cranfield.meta.stability.generalisability import GStudies, GStudy
     from cranfield.meta.stability.power_side_by_side import PowerSideBySide
     from cranfield.meta.stability.swap import SwapRates
+    from cranfield.meta.stability.swap_extrapolation import SwapExtrapolation
     from cranfield.online.interleaving.interleaving_simulation import InterleavingSimulation
     from cranfield.online.interleaving.sign_statistics import InterleavingPower
     from cranfield.online.log_measures.measured_log import LogMeasures
@@ -126,6 +127,35 @@ def swap_figure(result: SwapRates) -> Figure:
         pairs = zip(columns["measure"].tolist(), columns["size"].tolist(), strict=True)
         columns["measure"] = np.array([f"{measure}, {counted(size, 'topic')}" for measure, size in pairs], dtype=object)
     return figures.describe_swap_rates(columns, wanted=result.rate, open_end=True, subtitle=result.notes[0])
+
+
+def swap_extrapolation_figure(result: SwapExtrapolation) -> Figure:
+    """Swap rates by the number of topics, and the fitted curves up to the extrapolated number, for five bins each."""
+    swaps = result.swaps
+    rows: list[tuple[str, float, float]] = []
+    several = len(swaps.measures) > 1
+    for m, measure in enumerate(swaps.measures):
+        fitted = np.flatnonzero(~np.isnan(result.factor[m]))
+        for i in fitted[np.unique(np.linspace(0, len(fitted) - 1, 5).round().astype(int))] if len(fitted) else ():
+            name = f"{measure}, {swaps.edges[i]:g}" if several else f"{swaps.edges[i]:g}"
+            rows += [(name, float(n), float(rate)) for n, rate in zip(swaps.sizes, swaps.rates[m, :, i], strict=True)]
+            ends = np.linspace(swaps.sizes[0], result.topics, POINTS)
+            rows += [
+                (f"{name} (fit)", n, float(result.factor[m, i] * np.exp(-result.decay[m, i] * n)))
+                for n in ends.tolist()
+            ]
+    if not rows:
+        raise UsageError("nothing to draw: no bin has swaps in three sizes or more with rates that fall")
+    label, n, rate = zip(*rows, strict=True)
+    return Figure(
+        "lines",
+        {"difference": names(label), "topics": np.array(n), "rate": np.array(rate)},
+        x=Axis("topics", "topics in each set", low=0),
+        y=Axis("rate", "swap rate", "share", low=0),
+        by=Axis("difference", "difference", "category"),
+        title="Swap rates extrapolated",
+        subtitle=f"observed, and the curve a·exp(−b n) to {counted(result.topics, 'topic')}",
+    )
 
 
 def left_out_figure(result: LeftOut, measure: str | None = None) -> Figure:

@@ -224,3 +224,15 @@ def test_what_is_side_by_side_is_checked_first(cranfield: Cranfield, options: tu
     done = cranfield("meta", "power", "--sample", *options)
     assert done.code == 2
     assert message in done.err
+
+
+def test_swap_rates_are_extrapolated(cranfield: Cranfield, tmp_path: Path) -> None:
+    shared = ("meta", "swap", "--sample", "-m", "AP", "--disjoint", "--size", "4,6,8,10,11", "--extrapolate", "50")
+    figure = tmp_path / "fit.json"
+    done = cranfield(*shared, "--plot", str(figure))
+    assert done.code == 0, done.err
+    assert "50 topics: extrapolated from sets of 4, 6, 8, 10, 11 topics" in done.out
+    assert "(fit)" in figure.read_text()
+    curves = json.loads(cranfield(*shared, "--show", "curves", "-f", "json").out)["rows"]
+    assert curves[0].keys() == {"measure", "difference", "a", "b", "R²", "rate"}
+    assert "a curve needs 3" in cranfield("meta", "swap", "--sample", "--disjoint", "--extrapolate", "50").err

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from cranfield.cli import options
+from cranfield.cli.declare import option
 from cranfield.cli.options.chosen_runs import Compared
 from cranfield.cli.printing import Plotting
+from cranfield.errors import UsageError
 
 
 class SwapVerb(Compared, Plotting, of="meta.stability.swap:swap_rates"):
@@ -25,6 +27,7 @@ cranfield meta swap qrels.txt runs/*.run -m AP,Q,P+,NWRR,RR --plot swap.pdf
 cranfield meta swap qrels.txt runs/*.run -m AP --disjoint --size 5,10,15,20,25
 cranfield meta swap qrels.txt runs/*.run -m AP --disjoint --significant 0.05
 cranfield meta swap qrels.txt runs/*.run -m AP,P@10,P@30 --disjoint --size 5,10,20 --show errors
+cranfield meta swap --sample -m AP,RR --disjoint --size 4,6,8,10,11 --extrapolate 50
 cranfield meta swap --scores scores.csv --show curves -f csv -o curves.csv
 """
 
@@ -36,12 +39,28 @@ cranfield meta swap --scores scores.csv --show curves -f csv -o curves.csv
         "& Voorhees): how often a set of topics orders two runs as fewer sets do.",
     )
 
+    extrapolate: int | None = option(
+        "--extrapolate N", "Fit the rates of several --size, and extrapolate the difference needed to N topics."
+    )
+
+    def check(self) -> None:
+        super().check()
+        if self.extrapolate is not None and self.extrapolate < 2:
+            raise UsageError(f"--extrapolate {self.extrapolate}: must be 2 or more")
+
     def run(self) -> None:
         from cranfield.meta.stability.swap import swap_rates
 
         scores = self.read_scores()
         with self.progress("drawing topics") as progress:
             result = swap_rates(scores, **self.settings(), progress=progress)
+        if self.extrapolate is not None:
+            from cranfield.meta.stability.swap_extrapolation import extrapolate_swaps
+
+            further = extrapolate_swaps(result, self.extrapolate)
+            self.show(further.curves() if self.what == "curves" else further.table())
+            self.save_plot(further)
+            return
         if self.what == "curves":
             self.show(result.curves())
         elif self.what == "errors":
