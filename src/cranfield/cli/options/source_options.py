@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from cranfield.cli.declare import MORE, READING, argument, flag, option
 from cranfield.cli.options.as_options import AsText
@@ -13,7 +13,8 @@ from cranfield.cli.options.reading_options import Lists
 from cranfield.cli.options.recurring import measures, missing, scores
 from cranfield.cli.printing import Quiet
 from cranfield.errors import UsageError
-from cranfield.text import listed
+from cranfield.notes import caution_note
+from cranfield.text import counted, listed
 
 if TYPE_CHECKING:
     from cranfield.assessed.lists import Assessed
@@ -102,13 +103,15 @@ class Source(AsText, Collection):
     measures: list[str] | None = measures()
     scores: list[str] | None = scores()
     missing: str = missing()
+    both: ClassVar[bool] = False
+    """Whether scores of the same runs by other measures may come from files."""
 
     def given(self) -> bool:
         return super().given() or bool(self.scores)
 
     def check(self) -> None:
         super().check()
-        if self.scores and (self.qrels is not None or self.sample):
+        if self.scores and (self.qrels is not None or self.sample) and not self.both:
             conflict = "--sample" if self.sample else repr(self.qrels)
             raise UsageError(f"--scores replaces judgments and runs; leave out {conflict}")
 
@@ -123,6 +126,35 @@ class Source(AsText, Collection):
             files = self.scores
             return self.kept(lambda: read_score_files(files, wanted, self.missing))
         return self.evaluate(self.usual_as(chosen(wanted or [usual])), missing=self.missing, **more)
+
+    def read_both(self, wanted: Sequence[str]) -> Scores:
+        """Scores from files, and those by the measures that the files lack computed from the runs, on shared topics."""
+
+        def make() -> Scores:
+            from cranfield.evaluation.evaluator import evaluate
+            from cranfield.scores.scores import Scores
+
+            kept = read_score_files(self.scores or [], None, self.missing)
+            lacking = [name for name in wanted if name not in kept.measures]
+            if not lacking:
+                raise UsageError(f"the files of --scores have all measures, {listed(wanted)}; leave out the runs")
+            with self.progress("reading") as progress:
+                new = evaluate(
+                    *self.read_whole(), chosen(lacking), missing=self.missing, progress=progress, **self.join_options()
+                )
+            if set(kept.runs) != set(new.runs):
+                odd = sorted(set(kept.runs) ^ set(new.runs))
+                raise UsageError(f"--scores and the runs must be of the same runs; only one of them has {listed(odd)}")
+            shared = [topic for topic in new.topics if topic in set(kept.topics)]
+            if not shared:
+                raise UsageError("--scores and the judgments have no topic in common")
+            parts = (part.select(runs=new.runs, topics=shared) for part in (kept, new))
+            left_out = len({*kept.topics, *new.topics}) - len(shared)
+            both = Scores.combine(*parts, missing=self.missing, names=("--scores", "the runs"))
+            note = caution_note(f"{counted(left_out, 'topic')} left out that only the files or the judgments have")
+            return replace(both, notes=(*both.notes, note)) if left_out else both
+
+        return self.kept(make)
 
     def run_named(self, text: str, scores: Scores) -> str:
         """The name of a run that is given by its name or by its file."""

@@ -23,16 +23,19 @@ class ConcordVerb(
     """If two measures disagree on which of two lists is better, count which one agrees with the gold standard.
 
     With --preferences, count how often each measure prefers the list that people preferred. --plot draws either; with
-    several gold standards, agreement with all at once.
+    several gold standards, agreement with all at once. Beside runs, --scores has scores of the same runs, such as those
+    that a track published; the measures that it lacks are computed.
     """
 
     repeats_warnings = True
+    both = True
     summary = "which measure agrees with a simpler one"
     examples = """
 cranfield meta concord q.txt *.run -m Q,RR --gold-measure P
 cranfield meta concord --sample --gold-measure P@5  # try it on the bundled sample collection
 cranfield meta concord qrels.txt runs/*.run -m Q,nDCG@10,RR --gold-measure P@10 --pairs --plot concordance.pdf
 cranfield meta concord div.qrels runs/*.run -m D#-nDCG@10,ERR-IA@10 --gold-measure I-rec@10,P@10 --format latex
+cranfield meta concord div.qrels runs/*.run --scores official.csv -m alpha-nDCG@10,D#-nDCG@10 --gold-measure I-rec@10
 cranfield meta concord --scores scores.csv --preferences judged.csv --measure-ties wrong
 """
 
@@ -57,7 +60,10 @@ cranfield meta concord --scores scores.csv --preferences judged.csv --measure-ti
 
     def run(self) -> None:
         measures = self.measures if self.measures or self.scores else [MEASURES]
-        scores = self.read_scores(wanted=[*measures, *(self.gold or [])] if measures else None)
+        if self.scores and (self.qrels is not None or self.sample):
+            scores = self.read_both(score_names([*(self.measures or []), *(self.gold or [])]))
+        else:
+            scores = self.read_scores(wanted=[*measures, *(self.gold or [])] if measures else None)
         if self.preferences is not None:
             from cranfield.meta.agreement.concordance import predictive_power
 
