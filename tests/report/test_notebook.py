@@ -104,7 +104,8 @@ def test_every_result_with_a_figure_exists_and_has_a_function() -> None:
 
 
 OF_LISTS = {
-    "describe_curves", "describe_diversity", "describe_precision_recall", "describe_saw_tooth", "describe_trailtext",
+    "describe_curves", "describe_diversity", "describe_first_rank", "describe_precision_recall", "describe_saw_tooth",
+    "describe_trailtext",
 }  # fmt: skip
 """They draw lists or two measures rather than a result."""
 OTHERS = {"describe_assessor_confusion"}

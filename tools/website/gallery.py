@@ -26,6 +26,9 @@ SHOWN = {
         "describe_curves": ("cranfield plot curves --sample -o {}",),
         "describe_precision_recall": ("cranfield plot curves --sample --topic 101 -o {}",),
         "describe_saw_tooth": ("cranfield plot curves --sample --topic 101 --saw-tooth -o {}",),
+        "describe_first_rank": (
+            "cranfield plot first -m 'O(beta=0)' -m 'O(beta=1)' -m 'O(beta=10)' --relevant 5 -o {}",
+        ),
         "describe_topics": ("cranfield topics --sample -m AP --run bm25 --plot {}",),
         "describe_diversity": ("cranfield plot diversity intents.qrels sample/*.run -o {}",),
         "describe_heat": (),
@@ -40,6 +43,7 @@ SHOWN = {
         "describe_residuals": ("cranfield anova --sample -m AP --residuals normal --plot {}",),
         "describe_interaction": ("cranfield anova --sample -m AP --factors parts.csv --means words:vectors --plot {}",),
         "describe_power": ("cranfield power --sample -m AP --difference 0.05 --plot {}",),
+        "describe_first_rank": "rank of the first relevant document",
         "describe_gate_history": (
             *(GATE.format(run, day) for run, day in (("coord", "monday"), ("bm25", "tuesday"), ("fusion", "friday"))),
             "cranfield gate history builds.jsonl --plot {}",

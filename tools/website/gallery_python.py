@@ -27,6 +27,11 @@ from cranfield.measures.ranked_lists.curves import saw_tooth
 curves = {run: saw_tooth(lists, run, "101") for run in lists.runs}
 figure = figures.describe_saw_tooth(curves, topic="101")
 """,
+    "describe_first_rank": """\
+from cranfield.measures import O
+
+figure = figures.describe_first_rank([O(beta=0), O(beta=1), O(beta=10)], relevant=5)
+""",
     "describe_topics": """\
 figure = cf.topics(scores["AP"], run="bm25").plot()
 """,

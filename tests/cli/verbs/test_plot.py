@@ -167,3 +167,28 @@ def test_the_saw_tooth_needs_a_topic(cranfield: Cranfield, tmp_path: Path) -> No
     assert cranfield(*words, "--topic", "101", "-o", str(path)).code == 0
     assert any("interpolated" in row["system"] for row in csv.DictReader(io.StringIO(path.read_text("utf-8"))))
     assert "give --topic" in cranfield(*words).err
+
+
+def test_the_effect_of_beta_on_the_blended_ratio_is_sakai_2014_figure_3(cranfield: Cranfield) -> None:
+    """1/r1 down to rank R = 5, and (1 + β)/(r1 + β R) below it."""
+    words = ("plot", "first", "-m", "O(beta=0)", "-m", "O(beta=1)", "-m", "O(beta=10)", "--relevant", "5", "-f", "csv")
+    rows = list(csv.DictReader(io.StringIO(cranfield(*words).out)))
+    assert len(rows) == 3 * 20
+    for row in rows:
+        beta, rank = {"O(beta=0)": 0, "O": 1, "O(beta=10)": 10}[row["measure"]], int(float(row["rank"]))
+        expected = 1 / rank if rank <= 5 else (1 + beta) / (rank + 5 * beta)
+        assert float(row["score"]) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("first",), "first draws measures; give one or more with -m"),
+        (("first", "--sample", "-m", "AP"), "leave out judgments, runs and scores"),
+        (("first", "-m", "TBG"), "TBG needs more than the grades of a list"),
+        (("boxes", "--sample", "-m", "AP", "--relevant", "3"), "--relevant goes with first, not with boxes"),
+    ],
+)
+def test_first_draws_measures_only(cranfield: Cranfield, words: tuple[str, ...], message: str) -> None:
+    done = cranfield("plot", *words)
+    assert (done.code, message in done.err) == (2, True), done.err

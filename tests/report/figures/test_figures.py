@@ -26,7 +26,7 @@ from cranfield.comparison.gate.gate_history import Build, GateHistory
 from cranfield.comparison.methods.tukey import tukey
 from cranfield.errors import UsageError
 from cranfield.evaluation.topic_sheet import topic_sheet
-from cranfield.measures import Trailtext
+from cranfield.measures import AP, RR, Trailtext
 from cranfield.measures.ranked_lists.curves import Curves, interpolated_precision, precision_recall, roc, saw_tooth
 from cranfield.meta import axioms, correlate
 from cranfield.meta.scale.list_order import list_order
@@ -58,6 +58,7 @@ from cranfield.report.figures import (
     describe_diversity,
     describe_effects,
     describe_efficiency,
+    describe_first_rank,
     describe_gate_history,
     describe_heat,
     describe_informativeness,
@@ -610,6 +611,14 @@ def test_accuracies_come_with_intervals_and_chance() -> None:
     assert figure.references[0].value == pytest.approx(
         float((report.chance * report.checks).sum() / report.checks.sum())
     )
+
+
+def test_the_first_relevant_document_by_rank() -> None:
+    """Reciprocal rank, and AP with two relevant documents of which one is found: half as much."""
+    columns = describe_first_rank([RR(), AP()], relevant=2, ranks=4).columns()
+    assert columns["score"].tolist() == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4, 1 / 2, 1 / 4, 1 / 6, 1 / 8])
+    with pytest.raises(UsageError, match="no measure to draw"):
+        describe_first_rank([])
 
 
 # -- the drawing

@@ -8,13 +8,14 @@ from cranfield import check
 from cranfield.cli import options
 from cranfield.cli.declare import RESULT, argument, flag, option
 from cranfield.cli.options.by_class import ByClass
+from cranfield.cli.options.option_values import measure_names
 from cranfield.cli.printing import FIGURES, Printing, Sized, check_plot
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.report.figures import Figure
 
-KINDS = ("boxes", "curves", "diversity", "differences")
+KINDS = ("boxes", "curves", "diversity", "differences", "first")
 
 
 class PlotVerb(ByClass, options.Source, Sized, Printing):
@@ -34,11 +35,15 @@ cranfield plot curves qrels.txt bm25.run dense.run --topic 301 -o topic301.svg
 cranfield plot curves qrels.txt bm25.run --topic 301 --saw-tooth -o topic301.svg
 cranfield plot diversity qrels.diversity.txt runs/*.run -m I-rec@10,D-nDCG@10 -o diversity.svg
 cranfield plot differences --scores ap.csv -o topics.png  # one system against another, by topic
+cranfield plot first -m 'O(beta=0)' -m 'O(beta=1)' -m 'O(beta=10)' -o ratio.svg  # by the first relevant document
 cranfield plot boxes --sample -m AP --figure-width 1 --no-title -o boxes.pdf  # for a column of a paper
 """
 
     kind: str | None = argument("KIND", "What to draw: {names}.", choices=KINDS)
     topic: str | None = option("--topic TOPIC", "curves: only this topic, with a point at each relevant document.")
+    relevant: int | None = option(
+        "--relevant R", "first: the number of relevant documents of the topic, of which a list has one; default: 5."
+    )
     roc: bool = flag("--roc", "curves: true positive rate against false positive rate.")
     saw_tooth: bool = flag(
         "--saw-tooth", "curves, with --topic: a point at each rank, and the interpolated precision at 11 points."
@@ -64,6 +69,10 @@ cranfield plot boxes --sample -m AP --figure-width 1 --no-title -o boxes.pdf  # 
             raise UsageError("--topic draws precision against recall; leave it out, or --roc")
         if self.saw_tooth and self.topic is None:
             raise UsageError("--saw-tooth shows one list of each run; give --topic")
+        if self.relevant is not None and self.kind != "first":
+            raise UsageError(f"--relevant goes with first, not with {self.kind}")
+        if self.kind == "first" and (self.qrels is not None or self.sample or self.scores):
+            raise UsageError("first draws measures, not runs; give only -m, and leave out judgments, runs and scores")
         if self.kind == "curves" and self.scores:
             raise UsageError("curves are drawn from runs, not from scores; give QRELS RUN...")
         if self.kind == "curves" and self.measures:
@@ -71,11 +80,20 @@ cranfield plot boxes --sample -m AP --figure-width 1 --no-title -o boxes.pdf  # 
         check_plot(self.output)
 
     def run(self) -> None:
-        figure = self._curves() if self.kind == "curves" else self._scores()
+        draw = {"curves": self._curves, "first": self._first}.get(self.kind or "", self._scores)
+        figure = draw()
         if self.output is not None:
             figure.styled(**self.style()).save(self.output)
         else:
             self.emit(self.rendered(figure.table(self.digits)))
+
+    def _first(self) -> Figure:
+        from cranfield.evaluation.evaluator import as_measures
+        from cranfield.report.figures import describe_first_rank
+
+        if not self.measures:
+            raise UsageError("first draws measures; give one or more with -m, such as -m 'O(beta=1)'")
+        return describe_first_rank(as_measures(measure_names(self.measures)), relevant=self.relevant or 5)
 
     def _curves(self) -> Figure:
         from cranfield.measures.ranked_lists import curves

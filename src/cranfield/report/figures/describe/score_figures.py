@@ -15,6 +15,7 @@ from cranfield.types import Array
 
 if TYPE_CHECKING:
     from cranfield.evaluation.topic_sheet import TopicSheet
+    from cranfield.measures.base import Measure
     from cranfield.measures.ranked_lists.curves import Curve, Curves
     from cranfield.measures.readers.time import Trailtext
 
@@ -438,3 +439,36 @@ def describe_trailtext(trailtext: Trailtext, L: float, *, title: str = "Text rea
         title=title,
         subtitle=f"{counted(len(end), 'string')}; U = {total:.4f}: the numbers are gain × what is left of it",
     )  # fmt: skip
+
+
+def describe_first_rank(measures: Sequence[Measure], *, relevant: int = 5, ranks: int = 20) -> Figure:
+    """Show the score of a list by the rank of its first and only relevant document, a line for each measure.
+
+    The topic has `relevant` relevant documents of grade 1. With O at several β, it is Sakai 2014 Fig. 3: O is the
+    blended ratio at the first relevant document.
+
+    >>> from cranfield.measures import O
+    >>> describe_first_rank([O(beta=0), O(beta=1)], ranks=6).columns()["score"].round(4).tolist()[-2:]
+    [0.2, 0.1818]
+    """
+    check.whole("describe_first_rank", relevant=relevant, ranks=ranks)
+    if not measures:
+        raise UsageError("describe_first_rank: no measure to draw")
+    for measure in measures:
+        if measure.needs:
+            raise UsageError(f"{measure} needs more than the grades of a list, which is all that this figure has")
+    rank = range(1, ranks + 1)
+    score = [m.of([0] * (r - 1) + [1], missed=[1] * (relevant - 1)) for m in measures for r in rank]
+    return Figure(
+        "lines",
+        {
+            "measure": np.repeat(np.array([str(measure) for measure in measures], dtype=object), ranks),
+            "rank": np.tile(np.array(rank, dtype=np.float64), len(measures)),
+            "score": np.array(score, dtype=np.float64),
+        },
+        x=Axis("rank", "rank of the first relevant document", "count", low=1, high=ranks),
+        y=Axis("score", "score"),
+        by=Axis("measure", "measure", "category"),
+        title="Score by the rank of the first relevant document",
+        subtitle=f"{counted(relevant, 'relevant document')}, of which the list has one",
+    )
