@@ -16,6 +16,7 @@ from cranfield import meta
 from cranfield.assessed.join import join
 from cranfield.errors import UsageError
 from cranfield.meta.agreement.concordance import Preferences
+from cranfield.meta.scale.maximin import guaranteed
 from cranfield.meta.scale.scale import scale
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
@@ -64,6 +65,7 @@ RECORDS: dict[str, Callable[[], Record]] = {
     "Robustness": lambda: meta.robust(QRELS, RUNS, "P@2", how="depth", depths=[1, 2]),
     "Scale": lambda: scale("AP", 3),
     "ScaleComparison": lambda: meta.compare_scales(SCORES),
+    "Steps": lambda: guaranteed(meta.scale(["AP", "RR"], 3)),
     "ScaleTests": lambda: meta.scale_tests(SCORES),
     "Scales": lambda: meta.scale(["AP", "RR"], 3),
     "SwapRates": lambda: meta.swap(SCORES, resamples=10),
@@ -103,7 +105,7 @@ def test_a_record_is_text_json_latex_html_and_a_frame(name: str) -> None:
 
 WITHOUT_FIGURE = {
     "AnovaSquare", "Conclusions", "Correlation", "MixedAnova", "Outcome", "Overlap", "PredictionQuality",
-    "ScaleComparison", "UserAgreement", "UsersNeeded",
+    "ScaleComparison", "Steps", "UserAgreement", "UsersNeeded",
 }  # fmt: skip
 
 

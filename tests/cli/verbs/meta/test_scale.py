@@ -117,3 +117,9 @@ def test_conclusions_on_other_scales(cranfield: Cranfield) -> None:
     refused = cranfield("meta", "scale", "-m", "AP", "--show", "conclusions")
     assert refused.code == 2
     assert "--show conclusions needs judgments and runs, or --scores" in refused.err
+
+
+def test_steps_are_printed(cranfield: Cranfield) -> None:
+    rows = cranfield("meta", "scale", "-m", "P,RR", "--length", "4", "--show", "steps", "-f", "csv").out.splitlines()
+    assert rows[0] == "measure,values,its scores,equal steps,maximin"
+    assert [row.split(",")[:2] for row in rows[1:]] == [["P", "5"], ["RR", "5"]]

@@ -43,6 +43,7 @@ cranfield meta scale -m nDCG --length 40 --draw 100000
 cranfield meta scale qrels.txt runs/*.run -m AP,P@10  # pairs that differ by ranks and by means
 cranfield meta scale qrels.txt runs/*.run -m AP@10 --show conclusions  # do they survive a change of scale?
 cranfield meta scale qrels.txt runs/*.run -m P@10,RBP --binary 2  # grades of 2 or more are relevant
+cranfield meta scale -m AP,RR,P --length 4 --show steps
 cranfield meta scale --show theory
 """
 
@@ -51,10 +52,12 @@ cranfield meta scale --show theory
     what: str = options.show(
         "scales",
         "lists",
+        "steps",
         "theory",
         "conclusions",
         "changed",
-        help="{names}: a row per measure, all scores with their lists, results from the literature; or, with runs or "
+        help="{names}: a row per measure, all scores with their lists, how much its steps are sure to say if only the "
+        "order of lists is known (Abelson & Tukey), results from the literature; or, with runs or "
         "scores, conclusions that change with the scale, counted or pair by pair.",
     )
 
@@ -117,6 +120,10 @@ cranfield meta scale --show theory
     def _tables(self, result: Scales) -> list[Table]:
         if self.what == "scales":
             return [result.table()]
+        if self.what == "steps":
+            from cranfield.meta.scale.maximin import guaranteed
+
+            return [guaranteed(result).table()]
         if not self.for_programs:
             return [scale.spacing() for scale in result]
         from cranfield.record import table_of
