@@ -162,7 +162,7 @@ WITHOUT = {
 """Why measures have no picture."""
 FAMILIES = {
     "time": length_scene, "diversity": intent_scene, "novelty": intent_scene, "difficulty": intent_scene,
-    "multidimensional": dimension_scene, "multi_aspect": dimension_scene,
+    "attainable": intent_scene, "multidimensional": dimension_scene, "multi_aspect": dimension_scene,
 }  # fmt: skip
 
 

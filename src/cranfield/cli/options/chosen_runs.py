@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 class TopRuns(ByClass):
     """Only the best runs: those near zero say little about measures."""
 
-    top: int | None = option(
-        "--top N", "Use only the N runs with the best mean by --top-by: runs near zero say little about measures."
-    )
+    top: int | None = option("--top N", "Use only the N runs with the best mean AP, or --top-by MEASURE.")
     top_by: str = option("--top-by MEASURE", "--top: the measure that chooses the runs.", default="AP", group=MORE)
 
     def check(self) -> None:
@@ -53,7 +51,7 @@ class Compared(TopRuns, Source):
 
     other_gains: str | None = option(
         "--gains W:W:...,...",
-        "Also use each measure with other gains of the grades, highest grade first: 30:20:10,1:1:1.",
+        "Also use each measure with other gains, highest grade first: 30:20:10,1:1:1.",
     )
 
     def check(self) -> None:

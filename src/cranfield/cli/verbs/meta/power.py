@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.declare import MOST_RESAMPLES, flag, option
+from cranfield.cli.declare import MORE, MOST_RESAMPLES, flag, option
 from cranfield.cli.options.chosen_runs import Compared
 from cranfield.cli.options.option_values import chosen
 from cranfield.cli.options.recurring import TESTS
@@ -59,7 +59,9 @@ cranfield meta power qrels.txt runs/*.run -m D#-nDCG@10,P+Q#@10 --by types.txt -
         "Number of resamples, or several numbers, for tests that resample; default: 1000, and 5000 for "
         "randomised-tukey.",
     )
-    one_table: bool = flag("--one-table", "With --by: show the classes side by side, in one table and one figure.")
+    one_table: bool = flag(
+        "--one-table", "With --by: show the classes side by side, in one table and one figure.", group=MORE
+    )
     statistic: str
     seed: int
     threads: int | None
@@ -75,6 +77,7 @@ cranfield meta power qrels.txt runs/*.run -m D#-nDCG@10,P+Q#@10 --by types.txt -
     zoom: float | None = option(
         "--zoom P",
         "--plot: show p-values up to P only, such as 0.15, where curves near alpha are easier to tell apart.",
+        group=MORE,
     )
 
     def check(self) -> None:
