@@ -130,3 +130,20 @@ def test_given_files_are_for_collections_that_name_none(tmp_path: Path) -> None:
     assert plan.collections[0].qrels == str(
         Path.cwd() / "other"
     )  # named from the current folder, not from that of s.toml
+
+
+def test_judgments_are_read_in_the_format_that_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # column 2 is the same everywhere: with diversity it is the only intent, so I-rec is 1 or 0
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.txt").write_text("1 0 a 1\n2 0 a 1\n3 0 b 1\n")
+    for name, docs in (("x", "ab"), ("y", "ba"), ("z", "cd")):
+        lines = [f"{t} Q0 {d} {r} {9 - r} {name}\n" for t in "123" for r, d in enumerate(docs, 1)]
+        (tmp_path / f"{name}.run").write_text("".join(lines))
+    (tmp_path / "s.toml").write_text('measures = ["I-rec@1"]\n[methods.anova]\n')
+    given = Given("q.txt", ("*.run",), qrels_format="diversity")
+    assert not run_study("s.toml", given=given).failed
+    assert "diversity" in run_study("s.toml", given=Given("q.txt", ("*.run",))).failed[0].error
+    with pytest.raises(UsageError, match="qrels_format == 'x', must be one of"):
+        read_study("s.toml", given=Given("q.txt", ("*.run",), qrels_format="x"))
+    outcome = run_study("s.toml", given=Given("q.txt", ("*.run",), qrels_format="diversity", missing="skip"))
+    assert [step.state for step in outcome.steps] == ["computed"]  # another rule is another result

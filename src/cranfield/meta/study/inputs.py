@@ -196,7 +196,8 @@ class Inputs:
         join |= {name: self._sum(join[name]) for name in FILES if name in join and join[name] not in DISTRIBUTIONS}
         if "dimensions" in join:
             join["dimensions"] = {name: self._sum(path) for name, path in join["dimensions"].items()}
-        return {"qrels": self._sum(collection.qrels), "join": join, "missing": collection.missing}
+        how = {"join": join, "missing": collection.missing, "qrels_format": collection.qrels_format}
+        return {"qrels": self._sum(collection.qrels), **how}
 
     def _once(self, collection: Collection, name: str, load: Callable[[], T]) -> T:
         if self._loaded_from != collection.name:
@@ -211,8 +212,9 @@ class Inputs:
 
     def _qrels(self, collection: Collection) -> Qrels:
         rule, qrels = collection.options.on_duplicate, collection.qrels
+        format = collection.qrels_format
         assert qrels is not None
-        return self._once(collection, "qrels", lambda: Qrels.of(qrels, on_duplicate=rule))
+        return self._once(collection, "qrels", lambda: Qrels.of(qrels, format=format, on_duplicate=rule))
 
     def _runs(self, collection: Collection) -> dict[str, Run]:
         options = collection.options

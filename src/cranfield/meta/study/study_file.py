@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import cranfield
@@ -18,6 +19,7 @@ from cranfield.assessed.intent_files import DISTRIBUTIONS
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.collection.config_files import read_yaml
 from cranfield.collection.doors import check_json, reads, whole_lines
+from cranfield.collection.file_formats.formats import QRELS, STRUCTURED
 from cranfield.collection.source import PathLike, read_bytes, unmarked
 from cranfield.declared.operation import check_setting
 from cranfield.declared.settings import NO_DEFAULT, Setting
@@ -41,7 +43,7 @@ INTENTS = "intents"
 """What a study may need of its judgments: intents."""
 READY = Path(cranfield.__file__).parent / "papers"
 """The folder of the studies that come with this package."""
-OF_COLLECTION = ("qrels", "runs", "scores", "teams", "measures", "missing", *JOINING)
+OF_COLLECTION = ("qrels", "qrels_format", "runs", "scores", "teams", "measures", "missing", *JOINING)
 OF_METHOD = ("method", "collections", "measures", "about")
 REPORTS = (".md", ".html")
 LONGEST_PATH = 1_000
@@ -88,6 +90,8 @@ class Collection:
     measures: tuple[str, ...]
     missing: str
     join: dict[str, Any]
+    qrels_format: str | None = None
+    """The format of the judgments; None: detected."""
 
     @property
     def options(self) -> JoinOptions:
@@ -139,15 +143,18 @@ class Given:
     runs: tuple[str, ...]
     join: Mapping[str, Any] = field(default_factory=dict)
     """How runs are joined with judgments, where the collection does not say it: keys of `JoinOptions`."""
+    qrels_format: str | None = None
+    missing: str = "zero"
     by_intent: Given | None = None
     """The same by intent, for a study that needs intents."""
 
     @staticmethod
-    def sample() -> Given:
+    def sample(join: Mapping[str, Any] = MappingProxyType({}), missing: str = "zero") -> Given:
         """The bundled sample collection."""
         files = sample()
-        by_intent = Given(files.intent_qrels, files.runs, {"intent_types": files.intent_types})
-        return Given(files.qrels, files.runs, by_intent=by_intent)
+        with_types = {"intent_types": files.intent_types, **join}
+        by_intent = Given(files.intent_qrels, files.runs, with_types, missing=missing)
+        return Given(files.qrels, files.runs, join, missing=missing, by_intent=by_intent)
 
 
 def ready_studies() -> dict[str, str]:
@@ -205,7 +212,12 @@ def _filled(content: Any, path: str, given: Given | None) -> Any:
     }
     if "dimensions" in join:
         join["dimensions"] = {name: _from_here(file, path) for name, file in join["dimensions"].items()}
-    own = {"qrels": _from_here(given.qrels, path), "runs": [_from_here(run, path) for run in given.runs]}
+    own: dict[str, Any] = {
+        "qrels": _from_here(given.qrels, path),
+        "runs": [_from_here(run, path) for run in given.runs],
+    }
+    own |= {"qrels_format": given.qrels_format} if given.qrels_format is not None else {}
+    join["missing"] = given.missing
     filled = {name: {**join, **own, **collections[name]} for name in lacking}
     return {**content, "collections": {**collections, **filled}}
 
@@ -377,7 +389,12 @@ def _collection(name: str, section: _Section) -> Collection:
         JoinOptions(**join)
     except UsageError as error:
         raise section.error(error) from None
-    return Collection(name, values.get("qrels"), runs, scores, values.get("teams"), measures, missing, join)
+    qrels_format = section.text("qrels_format") if "qrels_format" in values else None
+    if qrels_format is not None:
+        check.one_of(f"{section.path}: {section.name}", (*QRELS, *STRUCTURED), qrels_format=qrels_format)
+    return Collection(
+        name, values.get("qrels"), runs, scores, values.get("teams"), measures, missing, join, qrels_format
+    )
 
 
 def _task(label: str, section: _Section, collections: list[str], seed: Any) -> Task:

@@ -52,6 +52,7 @@ cranfield meta study study.toml --import mine  # the study has measures from min
         "A Python module that the study may import for measures MODULE:NAME. This runs its code. Repeat it.",
         solves="modules=",
     )
+    missing: str = options.missing()
     ready: bool = flag("--list", "List the studies that come with cranfield.")
     example: bool = flag("--example", "Print a study file to begin with.")
     methods: bool = flag("--list-methods", "List the methods and their options.")
@@ -100,10 +101,10 @@ cranfield meta study study.toml --import mine  # the study has measures from min
         if self.qrels is None and not self.sample:
             return None
         qrels, runs = self.files()
-        if self.sample:
-            return Given.sample()
         set_here = {name: value for name, value in self.join_options().items() if name in JOINING and value is not None}
-        return Given(qrels, tuple(runs), set_here)
+        if self.sample:
+            return Given.sample(set_here, self.missing)
+        return Given(qrels, tuple(runs), set_here, self.qrels_format, self.missing)
 
     def _outline(self, plan: Study) -> Outline:
         from cranfield.report.reports.study_report import study_sections
