@@ -315,6 +315,8 @@ MEMORY = {
     "answers one-click": (5, TEXTS),
     "answers passages": (17, TEXTS),
     "answers verticals": (10.5, TEXTS),
+    "answers preferences": (10.5, TEXTS),
+    "answers trailtext": (24, TEXTS),
     "answers sessions": (27, TEXTS),
     "gate history": (6.9, TEXTS),
     "machine label": (4.7, TEXTS),

@@ -39,17 +39,14 @@ def read_trailtexts(paths: PathLike | Iterable[PathLike]) -> dict[str, dict[str,
     """
     read: dict[str, dict[str, list[tuple[float, float, str]]]] = {}
     for path in expand([paths] if isinstance(paths, str) or not isinstance(paths, Iterable) else paths):
-        for row in STRINGS.each(path):
-            length = row["length"] if "length" in row.values else np.nan
+        rows = STRINGS.read(path)
+        for at, (topic, gain, length, text, string, run) in enumerate(rows):
             if np.isnan(length):
-                text = row.values.get("text")
                 if not isinstance(text, str):
-                    raise row.fault("a string has neither a length nor a text")
+                    raise rows.fault(at, "a string has neither a length nor a text")
                 length = float(len(text))
-            strings = read.setdefault(row.values.get("run") or stem(path), {}).setdefault(row["topic"], [])
-            strings.append(
-                (float(length), float(row["gain"]), row.values.get("string") or f"string {len(strings) + 1}")
-            )
+            strings = read.setdefault(run or stem(path), {}).setdefault(topic, [])
+            strings.append((float(length), float(gain), string or f"string {len(strings) + 1}"))
     if not read:
         raise UsageError("no trailtexts")
     return {

@@ -25,8 +25,7 @@ cranfield meta swap qrels.txt runs/*.run -m AP
 cranfield meta swap --sample -m AP,nDCG,RR  # try it on the bundled sample collection
 cranfield meta swap qrels.txt runs/*.run -m AP,Q,P+,NWRR,RR --plot swap.pdf
 cranfield meta swap qrels.txt runs/*.run -m AP --disjoint --size 5,10,15,20,25
-cranfield meta swap qrels.txt runs/*.run -m AP --disjoint --significant 0.05
-cranfield meta swap qrels.txt runs/*.run -m AP,P@10,P@30 --disjoint --size 5,10,20 --show errors
+cranfield meta swap qrels.txt runs/*.run -m AP,P@10 --disjoint --size 5,10,20 --show errors
 cranfield meta swap --sample -m AP,RR --disjoint --size 4,6,8,10,11 --extrapolate 50
 cranfield meta swap --scores scores.csv --show curves -f csv -o curves.csv
 """
@@ -35,8 +34,7 @@ cranfield meta swap --scores scores.csv --show curves -f csv -o curves.csv
         "measures",
         "curves",
         "errors",
-        help="{names}: the difference needed and how many comparisons reach it, a row per bin, or error rates (Buckley "
-        "& Voorhees): how often a set of topics orders two runs as fewer sets do.",
+        help="{names}: the difference needed, a row per bin, or error rates (Buckley & Voorhees).",
     )
 
     extrapolate: int | None = option(
