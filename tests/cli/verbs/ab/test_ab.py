@@ -195,3 +195,8 @@ def test_a_measure_of_a_log_names_the_columns_of_a_table_of_units(cranfield: Cra
         cranfield("ab", "analyse", table, option, "revenue", "-f", "json").out for option in ("-m", "--metric")
     )
     assert by_measure == by_metric != ""
+
+
+def test_turning_weights_need_an_oec(cranfield: Cranfield) -> None:
+    result = cranfield("ab", "analyse", "log", "-m", "CTR", "--show", "turning-weights")
+    assert "is for a weighted sum of measures; give it: --oec FILE" in result.err

@@ -68,6 +68,13 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         default="5",
         group=MORE,
     )
+    what: str = option(
+        "--show WHAT",
+        "{names}: the arms compared, or with --oec the weight of each measure at which another arm wins.",
+        choices=("effects", "turning-weights"),
+        default="effects",
+        group=MORE,
+    )
     sections: str | None = report_options.sections("report.reports.ab_report:SECTIONS")
 
     def check(self) -> None:
@@ -87,6 +94,8 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
             raise UsageError(f"--tuned-for {self.tuned_for:g} needs --sequential always-valid")
 
     def run(self) -> int:
+        if self.what != "effects":
+            return self.show_turning()
         with self.open_engine() as engine:
             result = self.of_log(engine) if self.from_log else self.of_table(engine)
         if self.for_programs:
@@ -100,6 +109,22 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
 
             self.write_report(ab_report(result, self._outline))
         return 1 if result.mismatch else 0
+
+    def show_turning(self) -> int:
+        """The weights of the OEC at which another arm wins."""
+        from cranfield.online.experiments.turning_weights import turning_weights
+
+        if self.oec is None:
+            raise UsageError(f"--show {self.what} is for a weighted sum of measures; give it: --oec FILE")
+        if self.plot or self.report:
+            raise UsageError(f"--show {self.what} is a table; leave out --plot and --report")
+        with self.open_engine() as engine:
+            self.show_record(turning_weights(self.read_log(engine), self.compared()["oec"], **self.of_log_settings()))
+        return 0
+
+    def of_log_settings(self) -> dict[str, Any]:
+        """The options that do not name columns, which a log has itself."""
+        return {name: value for name, value in self.analysis().items() if name not in ("arm", "unit", "cuped")}
 
     def analysis(self) -> dict[str, Any]:
         """The options for tables and logs."""
@@ -125,9 +150,7 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         """The analysis of a log."""
         from cranfield.online.experiments.log_analysis import analyse_log
 
-        of_tables = ("arm", "unit", "cuped")
-        settings = {name: value for name, value in self.analysis().items() if name not in of_tables}
-        return analyse_log(self.read_log(engine), **self.compared(), **self.days(), **settings)
+        return analyse_log(self.read_log(engine), **self.compared(), **self.days(), **self.of_log_settings())
 
     def read_looks(self) -> Any:
         """A number of looks, or the fractions of the planned users."""

@@ -42,7 +42,6 @@ class EffectVerb(LabelsAndRuns, Plotting, of=OPERATIONS):
     summary = "how merging methods change the ranking of runs"
     examples = """
 cranfield labels effect labels.csv runs/*.run -m AP --methods majority,dawid-skene,aware
-cranfield labels effect labels.csv runs/*.run -m AP --gold gold.qrels --resamples 500 --plot ranks.svg
 cranfield labels effect labels.csv runs/*.run -m nDCG@10 --methods majority --scales 0/123,01/23 --show runs
 cranfield labels effect labels.csv runs/*.run -m AP,RR --gold gold.qrels --show documents --plot changes.svg
 """
@@ -60,8 +59,7 @@ cranfield labels effect labels.csv runs/*.run -m AP,RR --gold gold.qrels --show 
         "runs",
         "documents",
         "moved",
-        help="{names}: a row per method, per run and method, per mislabelled document and run, or per run that such "
-        "documents move.",
+        help="A row for each of the {names} (runs that mislabelled documents move).",
     )
     ranked_by: str | None = option(
         "--plot-measure MEASURE", "The measure whose ranks --plot draws; default: the first.", group=RESULT
