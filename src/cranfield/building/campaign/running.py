@@ -35,8 +35,6 @@ class Printed:
 
     output: bytes
     seconds: float
-    isolated: bool
-    """Did it run without the network, in a table of processes of its own?"""
 
 
 @lru_cache(maxsize=1)
@@ -113,7 +111,7 @@ def run_command(
         if code != 0:
             raise DataError(name, None, f"failed with code {code}" + (f": {said}" if said else ", and said nothing"))
         with open(paths[1], "rb") as file:
-            return Printed(file.read(), taken, not network)
+            return Printed(file.read(), taken)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
