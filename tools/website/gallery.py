@@ -219,7 +219,8 @@ def run(command: str, folder: Path) -> None:
 
 def _expanded(word: str, folder: Path) -> list[str]:
     """The files that a pattern stands for, as a shell has it."""
-    return sorted(path.relative_to(folder).as_posix() for path in folder.glob(word)) if "*" in word else [word]
+    found = sorted(path.relative_to(folder).as_posix() for path in folder.glob(word)) if "*" in word else []
+    return found or [word]  # a shell keeps a pattern that no file has
 
 
 def write_page(folder: Path) -> None:

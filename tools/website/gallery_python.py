@@ -91,12 +91,9 @@ result = cf.meta.power(scores)
 figure = figures.describe_asl({measure: result.p_of(measure) for measure in result.measures})
 """,
     "describe_shares": """\
-from cranfield.collection import Qrels
-
-lenient = Qrels.read("lenient.qrels")
 parts = {
     name: cf.meta.power(cf.evaluate(qrels, sample.runs, ["AP", "nDCG@10", "P@10", "RR"]))
-    for name, qrels in (("people", sample.qrels), ("machine", lenient))
+    for name, qrels in (("people", sample.qrels), ("machine", "lenient.qrels"))
 }
 figure = figures.describe_shares(cf.meta.power_side_by_side(parts, "collection").columns())
 """,
