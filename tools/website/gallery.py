@@ -43,7 +43,6 @@ SHOWN = {
         "describe_residuals": ("cranfield anova --sample -m AP --residuals normal --plot {}",),
         "describe_interaction": ("cranfield anova --sample -m AP --factors parts.csv --means words:vectors --plot {}",),
         "describe_power": ("cranfield power --sample -m AP --difference 0.05 --plot {}",),
-        "describe_first_rank": "rank of the first relevant document",
         "describe_gate_history": (
             *(GATE.format(run, day) for run, day in (("coord", "monday"), ("bm25", "tuesday"), ("fusion", "friday"))),
             "cranfield gate history builds.jsonl --plot {}",
@@ -137,6 +136,7 @@ TITLES = {
     "describe_components": "variance components",
     "describe_effects": "effects of a repetition",
     "describe_gate_history": "history of a gate",
+    "describe_first_rank": "rank of the first relevant document",
     "describe_heat": "heat map",
     "describe_powered": "prediction-powered intervals",
     "describe_precision_recall": "precision and recall of a topic",
