@@ -122,6 +122,5 @@ TEXT = Text(
         "Table 1": (
             "statistics of judgments by intent: `cranfield collection stats QRELS`; the study checks the printed sums"
         ),
-        "Fig. 7, several B": "run the study with other `resamples`",
     },
 )

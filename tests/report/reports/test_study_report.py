@@ -22,6 +22,8 @@ from tests.cli.conftest import Cranfield
 
 pytestmark = pytest.mark.filterwarnings("ignore::cranfield.CranfieldWarning")
 WORDS = ("worked-examples", "errata")
+"""Methods that take a text."""
+TABLES_ALONE = (*WORDS, "scales", "anova-square")
 """Methods without a figure."""
 OPTIONS: dict[str, dict[str, Any]] = {
     "concord": {"gold": ["P@5"]},
@@ -30,6 +32,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "reproduce": {"baseline": ["bm25", "coord"], "advanced": ["dense", "fusion"]},
     "tests": {"simulations": 20, "resamples": 20},
     **{name: {"text": "course2015"} for name in WORDS},
+    "anova-square": {"splits": 2, "resamples": 20},
     "inform": {"measures": ["AP", "P@10"], "depth": 50},
     **{name: {"resamples": 20} for name in ("power", "swap", "correlate")},
 }
@@ -57,7 +60,7 @@ def test_every_method_has_a_section_with_a_figure_and_a_table(tmp_path: Path, co
     assert list(sections) == ["summary", "studied", *METHODS, "methods"]
     for name in METHODS:
         kinds = {type(block) for block in sections[name].blocks}
-        assert kinds == ({TableBlock} if name in WORDS else {FigureBlock, TableBlock}), name
+        assert kinds == ({TableBlock} if name in TABLES_ALONE else {FigureBlock, TableBlock}), name
     table = first.results["correlate", "sample"].tables[""]
     (shown,) = [block for block in sections["correlate"].blocks if block.name == "sample_correlate"]
     assert isinstance(shown, TableBlock)

@@ -381,8 +381,7 @@ METHOD_FIGURES: dict[str, Callable[[Any], Sequence[Figure]]] = {
     "anova": lambda result: [
         figures.describe_boxes(result.scores, measure) for measure in result.scores.measures[:MOST_MEASURES]
     ],
-    "worked-examples": lambda result: [],
-    "errata": lambda result: [],
+    **dict.fromkeys(("scales", "anova-square", "worked-examples", "errata"), lambda result: []),  # tables say it all
 }
 """{method of a study: what makes the figures of its result}."""
 
