@@ -145,7 +145,8 @@ class Source(AsText, Collection):
             if set(kept.runs) != set(new.runs):
                 odd = sorted(set(kept.runs) ^ set(new.runs))
                 raise UsageError(f"--scores and the runs must be of the same runs; only one of them has {listed(odd)}")
-            shared = [topic for topic in new.topics if topic in set(kept.topics)]
+            of_files = set(kept.topics)
+            shared = [topic for topic in new.topics if topic in of_files]
             if not shared:
                 raise UsageError("--scores and the judgments have no topic in common")
             parts = (part.select(runs=new.runs, topics=shared) for part in (kept, new))
