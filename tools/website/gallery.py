@@ -40,6 +40,7 @@ SHOWN = {
         "describe_differences": (
             "cranfield plot differences sample/qrels.txt sample/bm25.run sample/dense.run -m AP -o {}",
         ),
+        "describe_progress": ("cranfield plot progress published.csv -o {}",),
         "describe_residuals": ("cranfield anova --sample -m AP --residuals normal --plot {}",),
         "describe_interaction": ("cranfield anova --sample -m AP --factors parts.csv --means words:vectors --plot {}",),
         "describe_power": ("cranfield power --sample -m AP --difference 0.05 --plot {}",),

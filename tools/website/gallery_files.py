@@ -21,6 +21,10 @@ def write_files(folder: Path) -> None:
     rng = np.random.default_rng(19)
     lines = [(topic, doc, int(grade)) for topic, grades in judgments.items() for doc, grade in grades.items()]
     highest = max(grade for _, _, grade in lines)
+    published = [(2000, "a", 0.3, ""), (2001, "b", 0.2, ""), (2001, "c", 0.28, "b"), (2003, "d", 0.31, "e"),
+                 (2003, "e", 0.22, ""), (2006, "f", 0.3, "")]  # fmt: skip
+    table = "".join(f"{year},{system},{score},{baseline}\n" for year, system, score, baseline in published)
+    (folder / "published.csv").write_text(f"year,system,score,baseline\n{table}")
 
     def noisy(grade: int, right: float, bias: int = 0) -> int:
         wrong = grade + rng.choice([-1, 1]) + bias

@@ -56,6 +56,11 @@ from cranfield.comparison import tukey
 
 figure = tukey(scores, "AP").plot()
 """,
+    "describe_progress": """\
+from cranfield.comparison.yearly_best import yearly_best
+
+figure = yearly_best("published.csv").plot()
+""",
     "describe_residuals": """\
 from cranfield.comparison import residuals, two_way
 

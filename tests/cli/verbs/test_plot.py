@@ -192,3 +192,13 @@ def test_the_effect_of_beta_on_the_blended_ratio_is_sakai_2014_figure_3(cranfiel
 def test_first_draws_measures_only(cranfield: Cranfield, words: tuple[str, ...], message: str) -> None:
     done = cranfield("plot", *words)
     assert (done.code, message in done.err) == (2, True), done.err
+
+
+def test_progress_draws_a_table_of_published_scores(cranfield: Cranfield, tmp_path: Path) -> None:
+    table = tmp_path / "published.csv"
+    table.write_text("year,system,score,baseline\n2000,a,0.3,\n2001,b,0.2,\n2001,c,0.28,b\n2006,d,0.31,\n")
+    printed = cranfield("plot", "progress", str(table), "-f", "csv").out.splitlines()
+    assert printed[0] == "scores,year,score"
+    assert "best so far,2001,0.3" in printed
+    assert "mean baseline,2001,0.2" in printed
+    assert "lines of year, system, score" in cranfield("plot", "progress", str(table), "x.run").err

@@ -24,6 +24,7 @@ from cranfield.comparison.anova.residuals import residuals
 from cranfield.comparison.compare import compare
 from cranfield.comparison.gate.gate_history import Build, GateHistory
 from cranfield.comparison.methods.tukey import tukey
+from cranfield.comparison.yearly_best import yearly_best
 from cranfield.errors import UsageError
 from cranfield.evaluation.topic_sheet import topic_sheet
 from cranfield.measures import AP, RR, Trailtext
@@ -78,6 +79,7 @@ from cranfield.report.figures import (
     describe_powered,
     describe_precision_recall,
     describe_preferences,
+    describe_progress,
     describe_rank_changes,
     describe_reliability,
     describe_residuals,
@@ -250,6 +252,7 @@ def figures(systems: int) -> dict[str, Figure]:
         "interaction": describe_interaction(
             {"a.b": ["x", "y"] * systems, "c[0]": twice, "mean": rng.random(2 * systems)}, "a.b", "c[0]"
         ),
+        "progress": describe_progress(yearly_best([(2000 + i, "s", 0.2 + i % 5 / 10) for i in range(systems)])),
         "residuals": describe_residuals(residuals(two_way(rng.random((6, systems)), "AP"))),
         "ranks": describe_rank_changes({"system": names, "before": range(systems), "after": range(systems)}),
         "judge confusion": describe_judge_confusion(judge_data.confusion()),

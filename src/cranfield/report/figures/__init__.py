@@ -14,6 +14,7 @@ from cranfield.report.figures.describe.comparison_figures import (
     describe_intervals,
     describe_levels,
     describe_power,
+    describe_progress,
     describe_residuals,
 )
 from cranfield.report.figures.describe.grids import (
@@ -124,6 +125,7 @@ __all__ = [
     "describe_powered",
     "describe_precision_recall",
     "describe_preferences",
+    "describe_progress",
     "describe_rank_changes",
     "describe_reliability",
     "describe_residuals",

@@ -15,7 +15,7 @@ from cranfield.errors import UsageError
 if TYPE_CHECKING:
     from cranfield.report.figures import Figure
 
-KINDS = ("boxes", "curves", "diversity", "differences", "first")
+KINDS = ("boxes", "curves", "diversity", "differences", "first", "progress")
 
 
 class PlotVerb(ByClass, options.Source, Sized, Printing):
@@ -36,6 +36,7 @@ cranfield plot curves qrels.txt bm25.run --topic 301 --saw-tooth -o topic301.svg
 cranfield plot diversity qrels.diversity.txt runs/*.run -m I-rec@10,D-nDCG@10 -o diversity.svg
 cranfield plot differences --scores ap.csv -o topics.png  # one system against another, by topic
 cranfield plot first -m 'O(beta=0)' -m 'O(beta=1)' -m 'O(beta=10)' -o ratio.svg  # by the first relevant document
+cranfield plot progress published.csv -o progress.svg  # lines of year, system, score: do improvements add up?
 cranfield plot boxes --sample -m AP --figure-width 1 --no-title -o boxes.pdf  # for a column of a paper
 """
 
@@ -79,8 +80,18 @@ cranfield plot boxes --sample -m AP --figure-width 1 --no-title -o boxes.pdf  # 
             raise UsageError(f"curves show precision and recall; leave out -m {self.measures[0]}")
         check_plot(self.output)
 
+    def _progress(self) -> Figure:
+        from cranfield.comparison.yearly_best import yearly_best
+        from cranfield.report.figures import describe_progress
+
+        if self.qrels is None or self.runs or self.measures:
+            raise UsageError("progress draws one table of published scores: lines of year, system, score")
+        return describe_progress(yearly_best(self.qrels))
+
     def run(self) -> None:
-        draw = {"curves": self._curves, "first": self._first}.get(self.kind or "", self._scores)
+        draw = {"curves": self._curves, "first": self._first, "progress": self._progress}.get(
+            self.kind or "", self._scores
+        )
         figure = draw()
         if self.output is not None:
             figure.styled(**self.style()).save(self.output)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from cranfield.comparison.methods.tukey import LevelPairs
     from cranfield.comparison.pair_tests import Family
     from cranfield.comparison.result import Comparison
+    from cranfield.comparison.yearly_best import YearlyBest
 
 
 def describe_intervals(comparison: Comparison, measure: str | None = None) -> Figure:
@@ -179,6 +180,32 @@ def describe_interaction(columns: Any, x: str, by: str, *, mean: str = "mean", m
         by=Axis(by, by, "category"),
         title=f"Interaction of {x} and {by}",
         subtitle="parallel lines: the effect of one does not depend on the other",
+    )
+
+
+def describe_progress(result: YearlyBest) -> Figure:
+    """Show the best score of each year, the best so far, and the mean baseline that papers compared with.
+
+    >>> from cranfield.comparison.yearly_best import yearly_best
+    >>> describe_progress(yearly_best([(2000, "a", 0.2), (2001, "b", 0.3)])).columns()["score"].tolist()
+    [0.2, 0.3, 0.2, 0.3]
+    """
+    so_far = np.fmax(result.score, result.before)
+    parts = {"best of the year": result.score, "best so far": so_far, "mean baseline": result.baseline}
+    shown = {name: values for name, values in parts.items() if not np.isnan(values).all()}
+    return Figure(
+        "lines",
+        {
+            "scores": names(name for name in shown for _ in result.year),
+            "year": names(year for _ in shown for year in result.year.tolist()),
+            "score": np.concatenate(list(shown.values())),
+        },
+        x=Axis("year", "year", "category"),
+        y=Axis("score", "score"),
+        by=Axis("scores", "", "category"),
+        title="Best scores over the years",
+        subtitle="\n".join(result.notes[:2]),
+        notes=result.notes[2:],
     )
 
 
