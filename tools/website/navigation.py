@@ -52,10 +52,11 @@ def navigation(
         {"Gallery": "gallery.md"},
         {"The project": titled(folder, PROJECT)},
     ]
+    papers = {FOLDERS["papers"]: parts["papers"]}
     return [
         {"Start": "index.md"}, {"Tutorial": "tutorial.md"}, {FOLDERS["how_to"]: parts["how_to"]},
-        {FOLDERS["concepts"]: parts["concepts"]}, {"Guides": guides(folder)}, {"Reference": reference},
-        {FOLDERS["papers"]: parts["papers"]}, {FOLDERS["coming_from"]: parts["coming_from"]},
+        {FOLDERS["concepts"]: parts["concepts"]}, {"Guides": [*guides(folder), papers]}, {"Reference": reference},
+        {FOLDERS["coming_from"]: parts["coming_from"]},
     ]  # fmt: skip
 
 
