@@ -120,8 +120,8 @@ class nDIN(Attainable):
 class nPplusQ(Attainable):
     r"""P+Q divided by the P+Q of the best list, so that a list can reach 1 on every topic.
 
-    .. math:: \frac{\gamma\,I\text{-}rec + (1 - \gamma)\,P{+}Q}
-        {\max_{list}\,(\gamma\,I\text{-}rec + (1 - \gamma)\,P{+}Q)}
+    .. math:: \frac{\gamma\,I\text{-}rec + (1 - \gamma)\,\text{P+Q}}
+        {\max_{list}\,(\gamma\,I\text{-}rec + (1 - \gamma)\,\text{P+Q})}
 
     No list is ideal for all intents at once, so P+Q seldom reaches 1. `recall` is γ, the weight of intent recall, by
     default 0; `recall=0.5` is P+Q# that reaches 1. `beta`, `rel`, `gain` and `norm` are as for P+Q. If a topic has

@@ -76,7 +76,10 @@ def anova_square(
     measures: MeasuresLike | None = None,
     *,
     splits: Annotated[
-        int, about("With --show square: the number of random halvings of the topics.", least=1, spelled="--splits N")
+        int,
+        about(
+            "With --show square: the number of random halvings of the topics.", least=1, spelled="--splits N", rare=True
+        ),
     ] = 50,
     alpha: Alpha = 0.05,
     resamples: Annotated[int, about("Number of resamples.", **RESAMPLES)] = 1_000,

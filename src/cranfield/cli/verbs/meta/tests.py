@@ -20,7 +20,7 @@ OPERATIONS = "meta.stability.accuracy_of_tests:accuracy_of_tests meta.stability.
 
 
 class TestsVerb(TopRuns, options.Rescaled, Printing, of=OPERATIONS):
-    """Test the significance tests on simulated experiments with these scores: how often is each test right?
+    """Test the significance tests on simulated experiments with these scores: how often is each right?
 
     Type I error: how often a test finds a difference where there is none. Power: how often it finds a difference that
     is there. Agreement: how often one half of the topics confirms what is significant on the other half. All tests see
@@ -48,9 +48,8 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --size 10,25,50 --show b
     )
     what: str = option(
         "--show WHAT",
-        "{names}: all rates; the most powerful test that keeps its type I error, by measure and size; how often two "
-        "tests agree; or the pairs that four analyses of variance of all runs find, and how stable they are over "
-        "halves of the topics.",
+        "{names}: all rates; the most powerful test that keeps its type I error; how often two tests agree; or the "
+        "pairs that four analyses of variance find, and how stable they are.",
         default="rates",
         choices=("rates", "best", "agreement", "square"),
         group=RESULT,
