@@ -79,7 +79,7 @@ def test_stand_ins_print_their_own_help(cranfield: Cranfield, verb: str) -> None
         (("ntcireval", "compute", "-g", "1", "-r", "-", "list"), "d1 7", "-:1: the level is '7', expected L0, L1, ..."),
         (("ntcireval", "dinlabel", "-din", "-", "list"), "y", "-:1: 1 column, expected 4: intent inf/nav doc gain"),
         (("ntcireval", "eval", "-g", "1", "-sep", ";", "qrels", "-"), "y", "-:1: 1 column, expected 6"),
-        (("meta", "study", "-"), "y", "the name must end in .toml, .yaml, .yml or .json"),
+        (("meta", "study", "-"), "y", "no study '-'"),
         (("meta", "study", "pipe.toml"), "y", "pipe.toml:1: not valid TOML: "),
         (("meta", "study", "pipe.json"), "y", "pipe.json:1: is not valid JSON: "),
     ],

@@ -11,6 +11,7 @@ import pytest
 import cranfield as cf
 from cranfield import comparison
 from cranfield.comparison.gate.gate_history import Build, GateHistory
+from cranfield.comparison.yearly_best import yearly_best
 from cranfield.record import Record
 
 VALUES = np.random.default_rng(0).random((12, 3))
@@ -33,6 +34,8 @@ RECORDS = {
     "interval": comparison.difference_interval(SCORES, **TWO, **FEW),
     "anova": comparison.two_way(SCORES),
     "mixed": comparison.mixed(SCORES),
+    "residuals": comparison.residuals(comparison.two_way(SCORES)),
+    "years": yearly_best([(2000, "<b>a</b>", 0.2), (2001, "x&y", 0.3), (2002, "c", 0.25)]),
     "means": comparison.two_way(SCORES).means("system"),
     "tukey": comparison.tukey(SCORES),
     "randomised tukey": comparison.randomised_tukey(SCORES, **FEW),

@@ -64,7 +64,9 @@ def test_the_scales_of_the_survey(measure: str, conditions: tuple[str, ...] | No
 @pytest.mark.parametrize("measure", ["R", "AP", 'RBP(p=0.5, gain="linear")', "gP@10", "P"])
 def test_compare_tukey_and_anova_give_the_same_caution(measure: str) -> None:
     """They differ in nothing but what the test needs the scale for."""
-    expected = f"is {scale_of(measure).verdict}; this test needs one, because it uses means"
+    answer = scale_of(measure)
+    said = f"on one only if {' and '.join(answer.conditions)}" if answer.conditions else "not on one"
+    expected = f"means need an interval scale; {measure} is {said}"
     data = scores(measure)
     for notes in (cf.compare(data, test="tukey").notes, cf.compare(data).notes, anova(data).notes):
         (caution,) = cautions(notes)

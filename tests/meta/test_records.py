@@ -14,10 +14,15 @@ import pytest
 
 from cranfield import meta
 from cranfield.assessed.join import join
+from cranfield.comparison.anova.anova import anova
 from cranfield.errors import UsageError
 from cranfield.meta.agreement.concordance import Preferences
+from cranfield.meta.scale.list_order import list_order
 from cranfield.meta.scale.maximin import guaranteed
 from cranfield.meta.scale.scale import scale
+from cranfield.meta.stability.power_side_by_side import power_side_by_side
+from cranfield.meta.stability.swap_extrapolation import extrapolate_swaps
+from cranfield.meta.study.study_methods import anova_by_measure
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.table import Table
@@ -29,6 +34,8 @@ RUNS = {
 }
 VALUES = np.random.default_rng(0).uniform(size=(2, 4, 6)) + np.linspace(0, 1, 4)[None, :, None]
 SCORES = Scores(["AP", "RR"], ["a", "b", "c", "d"], [str(topic) for topic in range(6)], VALUES)
+NOISE = np.random.default_rng(0).normal(0, 0.2, (6, 60))
+NOISY = Scores(["AP"], list("abcdef"), map(str, range(60)), [np.linspace(0.2, 0.4, 6)[:, None] + NOISE])
 PREFERENCES = Preferences(("1", "2"), ("a", "c"), ("b", "a"), (1, -1), ("", ""))
 
 RATINGS = meta.UserRatings.of("uuvvww", "121212", "ababba", rating=[5, 2, 4, 3, 2, 4])
@@ -41,6 +48,8 @@ def study() -> Record:
 
 
 RECORDS: dict[str, Callable[[], Record]] = {
+    "Anova": lambda: anova(SCORES, "AP"),
+    "AnovaByMeasure": lambda: anova_by_measure(SCORES),
     "AnovaSquare": lambda: meta.anova_square(SCORES, splits=2, resamples=20),
     "Axioms": lambda: meta.axioms("AP", "graded"),
     "Conclusions": lambda: meta.conclusions(SCORES),
@@ -54,10 +63,12 @@ RECORDS: dict[str, Callable[[], Record]] = {
     "GainChange": lambda: meta.change_gains(QRELS, RUNS, "nDCG", gains=["1:1"], resamples=0),
     "Informativeness": lambda: meta.inform(join(QRELS, RUNS), "AP"),
     "LeftOut": lambda: meta.loo(QRELS, RUNS, "P@2", pool_depth=1),
+    "ListOrder": lambda: list_order([((1, 1), (1, 0)), ((1, 0), (0, 1)), ((0, 1), (0, 0))], ["P@2", "RR"]),
     "Meaningfulness": lambda: meta.meaningful(SCORES),
     "MixedAnova": lambda: meta.rating_model(RATINGS),
     "Outcome": study,
     "Overlap": lambda: meta.rbo("abc", "acb"),
+    "PowerSideBySide": lambda: power_side_by_side({name: meta.power(SCORES, test="t") for name in "ab"}, "collection"),
     "PredictionQuality": lambda: meta.predict(SCORES, {"p": dict(zip("012345", range(6), strict=True))}),
     "PredictivePower": lambda: meta.predictive_power(SCORES, PREFERENCES, resamples=10),
     "PreferredRanks": lambda: meta.ranks(QRELS, RUNS),
@@ -68,6 +79,7 @@ RECORDS: dict[str, Callable[[], Record]] = {
     "Steps": lambda: guaranteed(meta.scale(["AP", "RR"], 3)),
     "ScaleTests": lambda: meta.scale_tests(SCORES),
     "Scales": lambda: meta.scale(["AP", "RR"], 3),
+    "SwapExtrapolation": lambda: extrapolate_swaps(meta.swap(NOISY, replacement=False, sizes=[10, 15, 20, 25, 30]), 60),
     "SwapRates": lambda: meta.swap(SCORES, resamples=10),
     "TestAccuracy": lambda: meta.tests(SCORES, tests=["t"], simulations=10),
     "UserAgreement": lambda: meta.users(SCORES, RATINGS, resamples=10),
@@ -105,7 +117,7 @@ def test_a_record_is_text_json_latex_html_and_a_frame(name: str) -> None:
 
 WITHOUT_FIGURE = {
     "AnovaSquare", "Conclusions", "Correlation", "MixedAnova", "Outcome", "Overlap", "PredictionQuality",
-    "ScaleComparison", "Steps", "UserAgreement", "UsersNeeded",
+    "ScaleComparison", "Steps", "UserAgreement", "UsersNeeded", "Anova", "AnovaByMeasure",
 }  # fmt: skip
 
 

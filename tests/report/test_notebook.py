@@ -23,6 +23,7 @@ NOT_RESULTS = {
     "Columns": "entries of a file while it is read", "Structured": "a format", "File": "a file that was checked",
     "Qrels": "input", "Run": "input", "Records": "input", "Labels": "input", "QueryLog": "input",
     "TableSource": "input", "LoggedList": "input", "Interleaved": "a list to be shown to users",
+    "FairList": "a list to be shown to users",
     "InterleavedRuns": "lists to be shown to users", "RawTable": "a table of a log as it was written",
     "JudgedIndex": "judgments, prepared for joins",
     "Metric": "a setting", "Reader": "a part of measures", "Gain": "a part of measures",

@@ -40,16 +40,21 @@ _QUERY = Words(LOG_COLUMNS["query"], may_be_empty=True, coded=True)
 _COUNT = Numbers(LOG_COLUMNS["count"], least=0, whole=True, optional=True)
 TABLES = {
     separator: Schema(
-        EXPECTED, layouts=(), separators=separator, quoted=separator, query=_QUERY, count=_COUNT,
+        EXPECTED, layouts=(), separators=separator, quoted=separator, any_bytes=True, query=_QUERY, count=_COUNT,
         user=Words(LOG_COLUMNS["user"], may_be_empty=True, coded=True, optional=True),
         time=Times(LOG_COLUMNS["time"], blank=np.nan, optional=True),
     )
     for separator in "\t,;"
 }  # fmt: skip
 """Tables with a header, by the separator of their columns."""
-LINES = Schema("a query", header=False, separators="\n", query=_QUERY)
+LINES = Schema("a query", header=False, separators="\n", any_bytes=True, query=_QUERY)
 COUNTS = Schema(
-    "query, tab and count", header=False, separators="\t", query=_QUERY, count=replace(_COUNT, optional=False)
+    "query, tab and count",
+    header=False,
+    separators="\t",
+    any_bytes=True,
+    query=_QUERY,
+    count=replace(_COUNT, optional=False),
 )
 _UNDECODED = re.compile("[\ud800-\udfff]")
 _FIRST_LINE = re.compile(r"(?:\A|(?<=[\r\n]))[^\S\r\n]*\S[^\r\n]*")

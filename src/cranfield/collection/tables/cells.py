@@ -118,6 +118,8 @@ class LineForm:
     """Remove blanks around cells."""
     complete: bool = False
     """Every object of JSON lines has the names of the first; otherwise None fills the gaps."""
+    any_bytes: bool = False
+    """Read lines that are not UTF-8: who reads them counts them."""
     objects: bool = True
     """A file may also be JSON lines."""
     is_header: Callable[[list[str]], bool] = lambda cells: False
@@ -185,7 +187,7 @@ def _objects(text: Iterable[str], origin: str, expected: str, *, complete: bool 
 
 
 def _cells(data: Buffer, origin: str, form: LineForm, quoted: str) -> Cells:
-    blocks = _blocks(data, origin, form.comments)
+    blocks = _blocks(data, origin, form)
     first = next(blocks, None)
     if first is None:
         raise DataError(origin, None, f"is empty, expected lines of {form.expected}")
@@ -249,18 +251,19 @@ def _widest(
     return max(widths, default=0)
 
 
-def _blocks(data: Buffer, origin: str, comments: bool) -> Iterator[Lines]:
+def _blocks(data: Buffer, origin: str, form: LineForm) -> Iterator[Lines]:
     """The lines that are neither blank nor comments, some at a time."""
     before = 1
     for text in text_blocks(data, origin):
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
-        check_encoding(text, before - 1, origin)
+        if not form.any_bytes:
+            check_encoding(text, before - 1, origin)
         lines = text.removesuffix("\n").split("\n")
         places: Sequence[int] = range(before, before + len(lines))
         before += len(lines)
         kept = [bool(line) and not line.isspace() for line in lines]
-        if comments and "#" in text:
+        if form.comments and "#" in text:
             kept = [keep and not line.lstrip().startswith("#") for keep, line in zip(kept, lines, strict=True)]
         if not all(kept):
             lines, places = list(compress(lines, kept)), list(compress(places, kept))

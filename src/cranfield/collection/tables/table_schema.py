@@ -226,6 +226,7 @@ class Schema:
         comments: bool = False,
         strip: bool = True,
         complete: bool = False,
+        any_bytes: bool = False,
         naming: str = "",
         **columns: Column,
     ) -> None:
@@ -255,7 +256,7 @@ class Schema:
         any_width = (header or others is not None) and not mixed
         self._lines = LineForm(
             form, range(least, MOST_COLUMNS) if any_width else tuple(self.layouts), separators, quoted, mixed, comments,
-            strip, complete,
+            strip, complete, any_bytes,
         )  # fmt: skip
 
     def read(self, source: Any, name: str = "table", columns: Mapping[str, str] | None = None) -> Rows:

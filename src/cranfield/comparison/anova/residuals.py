@@ -59,7 +59,7 @@ def residuals(analysis: Anova, factor: str | None = None) -> Residuals:
 
     >>> from cranfield.comparison.anova.anova import two_way
     >>> residuals(two_way([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8]])).spread.round(4).tolist()
-    [0.0236, 0.0236, 0.0]
+    [0.0471, 0.0236, 0.0236]
     """
     layout = analysis.model.layout
     flat = [name for name, each in layout.factors.items() if not each.parents]

@@ -198,7 +198,7 @@ NOT_MEASURES: dict[str, str] = {
             )),
             "preferences": ("preferences between documents", ("ppref", "rpref", "wpref", "appref")),
             "labels": ("labels of items", (
-                "accuracy", "micro-P", "micro-R", "micro-F", "macro-P", "macro-R", "macro-F", "MAE", "MSE", "CEM",
+                "micro-P", "micro-R", "micro-F", "macro-P", "macro-R", "macro-F", "MAE", "MSE", "CEM",
                 "purity", "inverse-purity", "purity-F", "BCubed-P", "BCubed-R", "BCubed-F",
             )),
         }.items()

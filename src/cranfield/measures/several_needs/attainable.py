@@ -11,7 +11,7 @@ from cranfield.assessed.hits_by_intent import intents_of, relevant_to_intents
 from cranfield.assessed.intents import Intents
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
-from cranfield.measures.base import Properties, Terms, measure
+from cranfield.measures.base import Properties, Terms, divide, measure
 from cranfield.measures.declarations import Norm, NotNegative, Probability
 from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike
 from cranfield.measures.ranked_lists.graded import FromGrade
@@ -31,6 +31,12 @@ def new_intents(lists: Assessed, hits: Hits, rel: float, cutoff: int | None) -> 
     places = relevant.hits.row[first] * width + relevant.hits.rank[first]
     new[np.searchsorted(hits.row * width + hits.rank, places)] = relevant.new[first]
     return new
+
+
+def added_by_rank(hits: Hits, adds: Array, ranks: int) -> Array:
+    """The sum of what the hits of the first list add down to rank 1, 2, ... up to `ranks`."""
+    counted_hits = (hits.row == 0) & (hits.rank <= ranks)
+    return np.cumsum(np.bincount(hits.rank[counted_hits] - 1, adds[counted_hits], minlength=ranks))
 
 
 class Attainable(DiversityMeasure):
@@ -115,6 +121,11 @@ class nDIN(Attainable):
             )
         return Terms(hits, adds, self.divisor(lists), columns)
 
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        """What a document adds depends on those above it alone, and the divisor on the topic."""
+        terms = self.terms(lists)
+        return divide(added_by_rank(terms.hits, terms.adds, ranks), self.divisor(lists)[0])
+
 
 @measure
 class nPplusQ(Attainable):
@@ -161,3 +172,12 @@ class nPplusQ(Attainable):
             share = self.recall / np.maximum(number_of_intents(lists, self.rel), 1)
             adds = adds + share[plain.hits.row] * columns["new intents"]
         return Terms(plain.hits, adds, self.divisor(lists), columns)
+
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        """P+Q of each prefix, and the intents that it serves; the divisor depends on the topic alone."""
+        total = (1 - self.recall) * self.plain().score_prefixes(lists, ranks)
+        if self.recall:
+            hits = relevant_to_intents(lists, self.rel, self.k).hits
+            served = added_by_rank(hits, new_intents(lists, hits, self.rel, self.k), ranks)
+            total = total + self.recall * served / max(number_of_intents(lists, self.rel)[0], 1)
+        return divide(total, self.divisor(lists)[0])

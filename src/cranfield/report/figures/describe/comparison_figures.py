@@ -216,7 +216,7 @@ def describe_residuals(result: Residuals, against: str = "fitted") -> Figure:
     >>> from cranfield.comparison.anova.residuals import residuals
     >>> figure = describe_residuals(residuals(two_way([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8]])))
     >>> figure.columns()["residual"].round(4).tolist()
-    [0.0167, -0.0167, 0.0, -0.0167, 0.0167, -0.0]
+    [0.0333, -0.0167, -0.0167, -0.0333, 0.0167, 0.0167]
     """
     check.one_of("describe_residuals", ("fitted", "normal"), against=against)
     columns = result.every()
