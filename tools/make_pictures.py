@@ -282,7 +282,7 @@ def power() -> Picture:
     sizes = (0.1, 0.05, 0.03)
     picture.key(205, 190, [f"difference {size}" for size in sizes])
     for colour, difference in zip(COLOURS, sizes, strict=False):
-        curve = [achieved_power(difference=difference, topics=n, variance=0.0225).power for n in topics]
+        curve = [achieved_power(difference=difference, size=n, variance=0.0225).power for n in topics]
         picture.curve([place(n, value) for n, value in zip(topics, curve, strict=True)], stroke=colour)
     place = picture.axes(
         435, 25, 260, 225, (0, 50), (0, 1), x_ticks=ticks(1, 10, 20, 30, 40, 50), y_ticks=TENTHS,
