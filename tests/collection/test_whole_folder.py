@@ -183,6 +183,7 @@ OTHERS = {
     "building/topic_sets/topic_split.py": "within one of them",
     "collection/shards.py": "within one of them",
     "building/campaign/campaign_export.py": "within one of them",
+    "building/campaign/running.py": "the empty folder in which a command runs, removed afterwards",
     "building/campaign/campaign_store.py": "the runs of a campaign: a folder to which files are added",
     "online/logs/log_tables.py": "a temporary folder",
     "meta/study/inputs.py": "results of steps, each complete: a study that was stopped goes on",

@@ -355,7 +355,7 @@ def _explain(
         if relevant:
             hits = read.relevant(rel)
             columns = {"recall": hits.nth / relevant, "precision": hits.nth / hits.rank}
-    if terms is not None and divisor and _is_no_running_sum(hits, terms, so_far):
+    if terms is not None and divisor and not measure.views and _is_no_running_sum(hits, terms, so_far):
         notes.append(
             method_note(
                 "'so far' is the score if the list ended there, not the running sum of 'adds': what a document adds "

@@ -142,7 +142,8 @@ class nPplusQ(Attainable):
     Reference: Sakai, Web Search Evaluation with Informational and Navigational Intents, Journal of Information
     Processing 21(1), 2013, §3.2 and §6 (that P+Q does not reach 1); dividing by the best list is ours
 
-    >>> (nPplusQ @ 3).of([{"a": 1}, {"b": 1}]), round((PplusQ @ 3).of([{"a": 1}, {"b": 1}]), 4)
+    >>> ranked = [{"a": 1}, {"b": 1}]
+    >>> (nPplusQ @ 3).of(ranked), round((PplusQ @ 3).of(ranked), 4)
     (1.0, 0.8333)
     """
 
