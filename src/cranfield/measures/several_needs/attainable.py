@@ -87,8 +87,8 @@ class nDIN(Attainable):
 
     DIN-nDCG divides by the ideal list of D-nDCG, in which navigational intents count more than once; here the best list
     under DIN's own gains is looked for. `recall` mixes in intent recall, on both sides: `recall=0.5` is DIN#-nDCG that
-    reaches 1. If a topic has so many documents that the best list is not found, scores are divided by a bound that no
-    list exceeds, and a note says so.
+    reaches 1. If a topic has too many documents to find the best list, scores are divided by a bound that no list
+    exceeds, and a note counts these topics.
     No relevant documents: undefined.
     Reference: Sakai, Web Search Evaluation with Informational and Navigational Intents, Journal of Information
     Processing 21(1), 2013, §3.1 and §6 (that DIN-nDCG does not reach 1); dividing by the best list is ours
@@ -136,8 +136,8 @@ class nPplusQ(Attainable):
 
     No list is ideal for all intents at once, so P+Q seldom reaches 1. `recall` is γ, the weight of intent recall, by
     default 0; `recall=0.5` is P+Q# that reaches 1. `beta`, `rel`, `gain` and `norm` are as for P+Q. If a topic has
-    so many documents that the best list is not found, scores are divided by a bound that no list exceeds, and a note
-    says so.
+    too many documents to find the best list, scores are divided by a bound that no list exceeds, and a note counts
+    these topics.
     No relevant documents: undefined.
     Reference: Sakai, Web Search Evaluation with Informational and Navigational Intents, Journal of Information
     Processing 21(1), 2013, §3.2 and §6 (that P+Q does not reach 1); dividing by the best list is ours

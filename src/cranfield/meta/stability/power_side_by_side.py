@@ -30,7 +30,7 @@ from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress, part_of
 
 MOST_ORDERS = 50_000
-"""Up to so many combinations of orders, the p-value of Kendall's W is exact."""
+"""Up to this number of combinations of orders, the p-value of Kendall's W is exact."""
 DRAWS = 20_000
 """The number of random combinations otherwise."""
 SEPARATE = ("collection", "class")

@@ -192,7 +192,7 @@ def _normal_variances(squares: Array, systems: int, topics: int) -> Array:
 class FRatios:
     """Two ratios of mean squares of a design with systems and topics, and its size.
 
-    The example has the mean squares of Brennan 2001, Table 6.2. A bound r gives 12r / (1 + 12r) for Eρ², his Table 6.5.
+    The example has the mean squares of Brennan 2001, Table 6.2. A bound r gives 12r / (1 + 12r) for Eρ²: Table 6.5.
 
     >>> ratios = FRatios(10.2963 / 2.7872, 11.6273 / 2.7872, 10, 12)
     >>> [round(12 * r / (1 + 12 * r), 3) for r in ratios.relative(0.8)]
